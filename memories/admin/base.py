@@ -1,0 +1,54 @@
+"""Which memories an admin user sees, and who may act on them."""
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.db.models.functions import Substr
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
+
+from memories import clock
+from memories.admin.filters import with_state
+from memories.admin.scopes import ScopedAdmin, scopes_of, sees_everything
+from memories.admin.texts import SLICE
+from memories.models import Memory
+
+
+class MemoryBase(ScopedAdmin):
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Without the texts, which may be long: they are read where they are shown."""
+        rows = with_state(super().get_queryset(request), clock.now())
+        return rows.annotate(beginning=Substr("content", 1, SLICE)).defer("content", "segments")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        may = super().has_add_permission(request)
+        return may and (sees_everything(request.user) or bool(scopes_of(request.user)))
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """The page of a memory is read-only; its actions need `has_edit_permission`."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Only a purge destroys."""
+        return False
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_view_permission(request, obj) or self.has_edit_permission(request)
+
+    def has_edit_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("memories.change_memory")
+
+    def viewable(self, request: HttpRequest, pk: int) -> Memory:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        return self._found(request, pk)
+
+    def editable(self, request: HttpRequest, pk: int) -> Memory:
+        if not self.has_edit_permission(request):
+            raise PermissionDenied
+        return self._found(request, pk)
+
+    def _found(self, request: HttpRequest, pk: int) -> Memory:
+        memory: Memory = get_object_or_404(self.get_queryset(request), pk=pk)
+        return memory

@@ -1,0 +1,150 @@
+"""Forget, restore and pin, from the page of one memory and for a selection of the list."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import batched
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.db import OperationalError, transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+
+from memories import lifecycle
+from memories.admin.base import MemoryBase
+from memories.admin.texts import opening
+from memories.edit import edit
+from memories.errors import MemoriesError, NotFound, from_database
+from memories.models import Memory
+from memories.querysets import MemoryQuerySet
+
+SHOWN = 20
+"""Memories that a confirmation page names."""
+FORM = admin.ActionLocation.CHANGE_FORM
+
+
+class Ending(MemoryBase):
+    @admin.action(permissions=["edit"], description="Forget selected %(verbose_name_plural)s")
+    def forget_selected(self, request: HttpRequest, queryset: QuerySet[Memory]) -> HttpResponse | None:
+        chosen = _plain(queryset).filter(deleted_at=None)
+        if "post" not in request.POST:
+            return self._confirm_selection(request, chosen, verb="Forget", action="forget_selected")
+        with told(request):
+            forgotten = lifecycle.forget_all(chosen, actor=request.user.get_username())
+            self.message_user(request, f"{len(forgotten.uids):,} memories were forgotten.", messages.SUCCESS)
+        return None
+
+    @admin.action(permissions=["edit"], description="Restore selected %(verbose_name_plural)s")
+    def restore_selected(self, request: HttpRequest, queryset: QuerySet[Memory]) -> HttpResponse | None:
+        chosen = _plain(queryset).forgotten()
+        if "post" not in request.POST:
+            return self._confirm_selection(request, chosen, verb="Restore", action="restore_selected")
+        with told(request):
+            restored = _restore_all(chosen, actor=request.user.get_username())
+            self.message_user(request, f"{restored:,} memories were restored.", messages.SUCCESS)
+        return None
+
+    @admin.action(permissions=["edit"], description="Forget", location=FORM)
+    def forget(self, request: HttpRequest, queryset: QuerySet[Memory]) -> HttpResponse:
+        return redirect("admin:memories_memory_forget", queryset.get().pk)
+
+    @admin.action(permissions=["edit"], description="Forget with its earlier versions", location=FORM)
+    def forget_chain(self, request: HttpRequest, queryset: QuerySet[Memory]) -> HttpResponse:
+        return redirect("admin:memories_memory_forget_chain", queryset.get().pk)
+
+    @admin.action(permissions=["edit"], description="Restore", location=FORM)
+    def restore(self, request: HttpRequest, queryset: QuerySet[Memory]) -> None:
+        memory = queryset.get()
+        with told(request):
+            restored = lifecycle.restore(memory.uid, actor=request.user.get_username(), scope=memory.scope)
+            self.log_change(request, memory, "Restored.")
+            note = " The same text lived meanwhile: it goes on there." if restored.merged_into else ""
+            self.message_user(request, f"The memory was restored.{note}", messages.SUCCESS)
+
+    @admin.action(permissions=["edit"], description="Pin", location=FORM)
+    def pin(self, request: HttpRequest, queryset: QuerySet[Memory]) -> None:
+        self._set_pin(request, queryset.get(), pinned=True)
+
+    @admin.action(permissions=["edit"], description="Unpin", location=FORM)
+    def unpin(self, request: HttpRequest, queryset: QuerySet[Memory]) -> None:
+        self._set_pin(request, queryset.get(), pinned=False)
+
+    def _set_pin(self, request: HttpRequest, memory: Memory, *, pinned: bool) -> None:
+        with told(request):
+            edit(memory.uid, actor=request.user.get_username(), scope=memory.scope, pinned=pinned)
+            done = "Pinned." if pinned else "Unpinned."
+            self.log_change(request, memory, done)
+            self.message_user(request, done, messages.SUCCESS)
+
+    def forget_view(self, request: HttpRequest, pk: int, *, chain: bool) -> HttpResponse:
+        memory = self.editable(request, pk)
+        if request.method != "POST":
+            doomed = [memory, *(lifecycle.replaced_by(memory) if chain else [])]
+            return self._confirm(request, doomed[:SHOWN], verb="Forget", count=len(doomed), memory=memory)
+        with told(request):
+            actor = request.user.get_username()
+            forgotten = lifecycle.forget(memory.uid, actor=actor, scope=memory.scope, chain=chain)
+            self.log_change(request, memory, "Forgotten.")
+            count = len(forgotten.uids)
+            done = "The memory was forgotten." if count == 1 else f"{count:,} memories were forgotten."
+            self.message_user(request, done, messages.SUCCESS)
+        return redirect("admin:memories_memory_change", pk)
+
+    def _confirm_selection(
+        self, request: HttpRequest, chosen: MemoryQuerySet, *, verb: str, action: str
+    ) -> HttpResponse:
+        across = request.POST.get("select_across") == "1"
+        selected = request.POST.getlist(ACTION_CHECKBOX_NAME)
+        hidden = [("action", action), ("select_across", "1" if across else "0")]
+        # Django asks for at least one selected row, also with select_across.
+        hidden += [(ACTION_CHECKBOX_NAME, pk) for pk in (selected[:1] if across else selected)]
+        return self._confirm(request, chosen[:SHOWN], verb=verb, count=chosen.count(), hidden=hidden)
+
+    def _confirm(self, request: HttpRequest, memories: Any, *, verb: str, count: int, **extra: Any) -> HttpResponse:
+        what = "this memory" if extra.get("memory") and count == 1 else f"{count:,} memories"
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"{verb} {what}?",
+            "opts": self.opts,
+            "media": self.media,
+            "verb": verb,
+            "count": count,
+            "rows": [(memory, opening(memory.content)) for memory in memories],
+            "more": max(0, count - SHOWN),
+            "back": request.get_full_path(),
+            **extra,
+        }
+        return TemplateResponse(request, "admin/memories/memory/confirm.html", context)
+
+
+@contextmanager
+def told(request: HttpRequest) -> Iterator[None]:
+    """What the domain refuses is a message on the next page."""
+    try:
+        yield
+    except MemoriesError as error:
+        messages.error(request, str(error))
+    except OperationalError as error:
+        messages.error(request, str(from_database(error)))
+
+
+def _plain(queryset: QuerySet[Memory]) -> MemoryQuerySet:
+    """The same memories without the order and the columns of the list, however many they are."""
+    return Memory.objects.filter(pk__in=queryset.order_by().values("pk"))
+
+
+def _restore_all(chosen: MemoryQuerySet, *, actor: str) -> int:
+    """How many were brought back; what another person restored meanwhile does not count."""
+    restored = 0
+    for batch in batched(chosen.values_list("uid", "scope"), lifecycle.BATCH, strict=False):
+        with transaction.atomic():
+            for uid, scope in batch:
+                try:
+                    lifecycle.restore(uid, actor=actor, scope=scope)
+                except NotFound:
+                    continue
+                restored += 1
+    return restored

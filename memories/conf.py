@@ -1,0 +1,33 @@
+"""The settings that the domain reads: `settings.MEMORY`, made by the composition layer."""
+
+from pathlib import Path
+from typing import Protocol, cast
+
+from django.conf import settings
+
+
+class MemorySettings(Protocol):
+    @property
+    def database(self) -> Path: ...
+    @property
+    def scope(self) -> str: ...
+    @property
+    def inject_min_relevance(self) -> float: ...
+    @property
+    def inject_boost(self) -> float: ...
+    @property
+    def reinject_after(self) -> int: ...
+    @property
+    def ttl_artifact_days(self) -> float: ...
+    @property
+    def ttl_compaction_days(self) -> float: ...
+    @property
+    def ttl_injection_days(self) -> float: ...
+    @property
+    def redact_secrets(self) -> bool: ...
+    @property
+    def max_content_chars(self) -> int: ...
+
+
+def config() -> MemorySettings:
+    return cast("MemorySettings", settings.MEMORY)

@@ -1,0 +1,265 @@
+"""The end of memories: forgetting and bringing back, purging what is forgotten or expired, and copies of it all."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from itertools import batched
+from pathlib import Path
+
+from django.db import DatabaseError, connection, transaction
+from django.db.models import Q
+
+from memories import audit, clock, search
+from memories.draft import labels, one_of
+from memories.errors import NotFound, Rejected
+from memories.models import AuditEntry, Conflict, Kind, Memory, Passage, Reason, Source, Tier
+from memories.querysets import MemoryQuerySet
+from memories.remember import live_twin, refresh, supersede
+from memories.search.scripts import segments
+
+BATCH = 500
+"""Ids in one statement: SQLite refuses more than about 32,000."""
+
+type Scrub = Callable[[Sequence[str]], None]
+type Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    uids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Restored:
+    """`merged_into` is the live memory with the same text that took the restored one in, if there was one."""
+
+    uid: str
+    merged_into: str | None = None
+
+
+@dataclass(frozen=True)
+class Purged:
+    """`scrubbed`: no byte of what was removed is left in the file; false means that it must be tried again."""
+
+    forgotten: int = 0
+    expired: int = 0
+    scrubbed: bool = True
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Memories by what they are; every field that is given must match. `before` is a bound of valid_from."""
+
+    scope: str = ""
+    project: str | None = None
+    kind: str = ""
+    tier: str = ""
+    tag: str = ""
+    source: str = ""
+    before: str | date | None = None
+
+    def memories(self) -> MemoryQuerySet:
+        given = {"scope": self.scope, "kind": self.kind, "tier": self.tier, "source": self.source}
+        for name, choices in (("kind", Kind), ("tier", Tier), ("source", Source)):
+            if given[name]:
+                one_of(choices, given[name], name=name)
+        where = Q(**{name: value for name, value in given.items() if value})
+        if self.project is not None:
+            where &= Q(project=self.project)
+        moment = clock.moment(self.before, name="before")
+        if moment:
+            where &= Q(valid_from__lt=moment)
+        tags = labels([self.tag]) if self.tag else []
+        if not where and not tags:
+            raise Rejected("Name at least one uid or filter; nothing is forgotten without.")
+        return Memory.objects.filter(where, deleted_at=None).tagged(tags)
+
+
+def find(uid: str, *, scope: str | None = None) -> Memory:
+    """The memory of a uid that is not forgotten, in a scope if one is given. Raises NotFound."""
+    memories = Memory.objects.filter(uid=uid, deleted_at=None)
+    memory = (memories.in_scope(scope) if scope else memories).first()
+    if memory is None:
+        raise NotFound(f"There is no memory {uid}.")
+    return memory
+
+
+def replaced_by(memory: Memory) -> list[Memory]:
+    """The versions that a memory replaced, directly or through others, newest first."""
+    found: list[Memory] = []
+    seen = {memory.pk}
+    latest = [memory.pk]
+    while latest:
+        older = Memory.objects.filter(superseded_by__in=latest, deleted_at=None).exclude(pk__in=seen)
+        batch = list(older.order_by("-valid_from", "-pk"))
+        found += batch
+        latest = [one.pk for one in batch]
+        seen.update(latest)
+    return found
+
+
+def chain_of(memory: Memory) -> list[Memory]:
+    """Every version of a fact, oldest first: what led to the memory and what replaced it."""
+    newest, seen = memory, {memory.pk}
+    while newest.superseded_by and newest.superseded_by.pk not in seen:
+        newest = newest.superseded_by
+        seen.add(newest.pk)
+    return [*reversed(replaced_by(newest)), *([newest] if newest.deleted_at is None else [])]
+
+
+def forget(uid: str, *, actor: str, scope: str | None = None, chain: bool = False) -> Forgotten:
+    """Take a memory out of every read path at once; `chain` takes the versions it replaced too."""
+    now = clock.now()
+    with transaction.atomic():
+        memory = find(uid, scope=scope)
+        doomed = [memory, *(replaced_by(memory) if chain else [])]
+        _mark_forgotten(doomed, actor=actor, now=now)
+    return Forgotten(tuple(one.uid for one in doomed))
+
+
+def forget_all(memories: MemoryQuerySet, *, actor: str, progress: Progress | None = None) -> Forgotten:
+    """Forget every memory of a queryset."""
+    now = clock.now()
+    doomed = list(memories.filter(deleted_at=None).only("pk", "uid", "scope"))
+    for done, batch in enumerate(batched(doomed, BATCH, strict=False), start=1):
+        with transaction.atomic():
+            _mark_forgotten(batch, actor=actor, now=now)
+        if progress:
+            progress(min(done * BATCH, len(doomed)), len(doomed))
+    return Forgotten(tuple(one.uid for one in doomed))
+
+
+def _mark_forgotten(memories: Iterable[Memory], *, actor: str, now: datetime) -> None:
+    doomed = list(memories)
+    for batch in batched(doomed, BATCH, strict=False):
+        Memory.objects.filter(pk__in=[one.pk for one in batch]).update(deleted_at=now, updated_at=now)
+    for scope in {one.scope for one in doomed}:
+        uids = [one.uid for one in doomed if one.scope == scope]
+        audit.record_each("forget", uids, actor=actor, scope=scope, now=now)
+
+
+def restore(uid: str, *, actor: str, scope: str | None = None) -> Restored:
+    """Bring a forgotten memory back. If the same text lives meanwhile, the two become one."""
+    now = clock.now()
+    with transaction.atomic():
+        forgotten = Memory.objects.forgotten().filter(uid=uid)
+        memory = (forgotten.in_scope(scope) if scope else forgotten).first()
+        if memory is None:
+            raise NotFound(f"There is no forgotten memory {uid}.")
+        twin = live_twin(memory, now=now) if memory.valid_to is None else None
+        if twin:
+            refresh(twin, memory, now=now)
+            supersede(memory, twin, reason=Reason.MERGE, at=twin.valid_from, now=now)
+        memory.deleted_at = None
+        memory.updated_at = now
+        memory.save(update_fields=["deleted_at", "updated_at"])
+        merged = twin.uid if twin else None
+        audit.record("restore", actor=actor, scope=memory.scope, now=now, uid=uid, merged_into=merged)
+    return Restored(uid, merged)
+
+
+def doomed(now: datetime) -> tuple[int, int]:
+    """How many memories a purge would remove now: (forgotten, expired)."""
+    forgotten = Memory.objects.forgotten()
+    return forgotten.count(), Memory.objects.filter(deleted_at=None).expired(now).count()
+
+
+def purge(*, actor: str, scrub: Sequence[Scrub] = (), progress: Progress | None = None) -> Purged:
+    """Remove what is forgotten or expired, from the bytes on disk too; what is superseded is history and stays.
+
+    Each function in `scrub` is called with the uids of a batch inside the transaction that removes them.
+    """
+    now = clock.now()
+    forgotten, expired = doomed(now)
+    everything = (Memory.objects.forgotten() | Memory.objects.expired(now)).order_by()
+    rows = list(everything.values_list("pk", "uid"))
+    for done, batch in enumerate(batched(rows, BATCH, strict=False), start=1):
+        with transaction.atomic():
+            _remove([pk for pk, _ in batch])
+            for function in scrub:
+                function([uid for _, uid in batch])
+        if progress:
+            progress(min(done * BATCH, len(rows)), len(rows))
+    if not rows and _last_purge_was_whole():
+        return Purged()
+    scrubbed, reason = _scrub()
+    detail = {"forgotten": forgotten, "expired": expired, "scrubbed": scrubbed}
+    audit.record("purge", actor=actor, scope="", now=now, **detail)
+    return Purged(forgotten, expired, scrubbed, reason)
+
+
+def _remove(ids: list[int]) -> None:
+    Passage.objects.filter(memory__in=ids).delete()
+    Conflict.objects.filter(Q(older__in=ids) | Q(newer__in=ids)).delete()
+    Memory.objects.filter(superseded_by__in=ids).update(superseded_by=None)
+    rows = Memory.objects.filter(pk__in=ids)
+    rows._raw_delete(rows.db)  # noqa: SLF001 - everything that refers to them is gone; collecting would read the texts
+
+
+def _last_purge_was_whole() -> bool:
+    last = AuditEntry.objects.filter(action="purge").first()
+    return last is None or bool(last.detail.get("scrubbed"))
+
+
+def _scrub() -> tuple[bool, str]:
+    try:
+        scrubbed = search.vendor(connection.vendor).scrub()
+    except DatabaseError as error:
+        return False, f"{error}."
+    return scrubbed, "" if scrubbed else "Another connection still reads the old state."
+
+
+def backup(target: Path) -> Path:
+    """Copy the database, while it is in use, to a new file that only its owner may read. Returns its path."""
+    if target.exists():
+        raise Rejected(f"{target} exists already; a backup never overwrites a file.")
+    if not target.parent.is_dir():
+        raise Rejected(f"{target.parent} is not a folder.")
+    target.touch(mode=0o600)
+    try:
+        search.vendor(connection.vendor).backup(target)
+    except BaseException:
+        target.unlink(missing_ok=True)
+        raise
+    return target
+
+
+@dataclass(frozen=True)
+class Backfilled:
+    """`repaired` memories got their vectors, `pending` ones still wait."""
+
+    repaired: int = 0
+    pending: int = 0
+
+
+def backfill() -> Backfilled:
+    """Make the vectors that are missing. The store is keyword-only: there are none to make."""
+    return Backfilled()
+
+
+def reindex(*, progress: Progress | None = None) -> int:
+    """Make the full-text indexes and triggers anew from the memories. Returns how many memories there are."""
+    index = search.vendor(connection.vendor)
+    total = Memory.objects.count()
+    with transaction.atomic(), connection.cursor() as cursor:
+        for statement in index.install():
+            cursor.execute(statement)
+        for done, memory in enumerate(_with_stale_segments(), start=1):
+            memory.save(update_fields=["segments"])
+            if progress:
+                progress(done, total)
+    return total
+
+
+def _with_stale_segments() -> Iterator[Memory]:
+    for memory in Memory.objects.order_by().only("pk", "content", "segments").iterator(BATCH):
+        fresh = segments(memory.content)
+        if fresh != memory.segments:
+            memory.segments = fresh
+            yield memory
+
+
+def problems() -> list[str]:
+    """What is wrong with the database and its indexes, one sentence each."""
+    return list(search.vendor(connection.vendor).problems())

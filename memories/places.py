@@ -1,0 +1,60 @@
+"""Which project a request means, of those its scope knows."""
+
+import re
+
+from memories.cleaning import clean_label
+from memories.errors import Rejected
+from memories.models import LABEL, Memory, ProjectAlias
+from memories.projects import project_of
+from memories.querysets import ANY_PROJECT
+
+_ABSOLUTE = re.compile(r"[/~\\]|[A-Za-z]:[/\\]")
+
+
+def label(value: str | None, *, name: str) -> str:
+    """A short free text as it is stored. Raises Rejected when it is longer than 200 characters."""
+    text = clean_label(value or "")
+    if len(text) > LABEL:
+        raise Rejected(f"{name} may have at most {LABEL} characters; this one has {len(text)}.")
+    return text
+
+
+def project_to_write(project: str | None, *, cwd: str | None, scope: str) -> str:
+    """The project a new memory belongs to; "" for one that holds everywhere."""
+    named = label(project, name="project")
+    if named == ANY_PROJECT:
+        return ""
+    return _known(named, scope=scope) if named else _of_folder(cwd, scope=scope)
+
+
+def project_to_read(project: str | None, *, cwd: str | None, scope: str) -> str:
+    """The project to look in; `*` for the whole scope."""
+    named = label(project, name="project")
+    if named == ANY_PROJECT:
+        return ANY_PROJECT
+    found = _known(named, scope=scope) if named else _of_folder(cwd, scope=scope)
+    return found or ANY_PROJECT
+
+
+def _of_folder(cwd: str | None, *, scope: str) -> str:
+    return _aliased(project_of(cwd), scope=scope) if cwd else ""
+
+
+def _known(name: str, *, scope: str) -> str:
+    if _ABSOLUTE.match(name):
+        return _of_folder(name, scope=scope)
+    aliased = _aliased(name, scope=scope)
+    if aliased != name or "/" in name:
+        return aliased
+    projects = Memory.objects.in_scope(scope).order_by().values_list("project", flat=True).distinct()
+    if projects.filter(project=name).exists():
+        return name
+    ending = list(projects.filter(project__endswith=f"/{name}")[:2])
+    return ending[0] if len(ending) == 1 else name
+
+
+def _aliased(name: str, *, scope: str) -> str:
+    if not name:
+        return name
+    alias = ProjectAlias.objects.filter(scope=scope, alias=name).values_list("project", flat=True).first()
+    return alias or name

@@ -1,0 +1,77 @@
+"""Filters over memories that read like English. Each takes the moment it is asked for; nothing here reads a clock."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Self
+
+from django.db.models import Q, QuerySet
+
+from memories.conf import config
+
+ANY_PROJECT = "*"
+
+
+def _outlived(now: datetime) -> Q:
+    """Artifacts past their retention: by age since they were last stored, refreshed or injected."""
+    compaction = Q(source="compaction")
+    rule = Q(pk__in=())
+    for days, which in (
+        (config().ttl_compaction_days, compaction),
+        (config().ttl_artifact_days, ~compaction),
+    ):
+        if days:
+            oldest = now - timedelta(days=days)
+            idle = Q(updated_at__lt=oldest) & (Q(last_injected_at=None) | Q(last_injected_at__lt=oldest))
+            rule |= which & idle
+    return Q(kind="artifact", pinned=False) & rule
+
+
+class MemoryQuerySet(QuerySet["Memory"]):
+    def live(self) -> Self:
+        """Neither forgotten nor superseded."""
+        return self.filter(deleted_at=None, valid_to=None)
+
+    def forgotten(self) -> Self:
+        return self.filter(deleted_at__isnull=False)
+
+    def superseded(self) -> Self:
+        return self.filter(deleted_at=None, valid_to__isnull=False)
+
+    def expired(self, now: datetime) -> Self:
+        """Past their TTL or their retention, whatever else they are."""
+        return self.filter(Q(pinned=False, expires_at__lte=now) | _outlived(now))
+
+    def unexpired(self, now: datetime) -> Self:
+        return self.exclude(Q(pinned=False, expires_at__isnull=False, expires_at__lte=now) | _outlived(now))
+
+    def current(self, now: datetime) -> Self:
+        """What is true and kept now."""
+        return self.live().filter(valid_from__lte=now).unexpired(now)
+
+    def as_of(self, moment: datetime, now: datetime) -> Self:
+        """What was true at `moment`, as far as it is still kept now."""
+        valid = Q(valid_to=None) | Q(valid_to__gt=moment)
+        return self.filter(valid, deleted_at=None, valid_from__lte=moment).unexpired(now)
+
+    def in_scope(self, scope: str) -> Self:
+        return self.filter(scope=scope)
+
+    def in_project(self, project: str) -> Self:
+        """The project and what holds everywhere; `*` is the whole scope, "" only what holds everywhere."""
+        if project == ANY_PROJECT:
+            return self
+        return self.filter(project__in=[project, ""] if project else [""])
+
+    def of_kinds(self, kinds: Iterable[str]) -> Self:
+        wanted = list(kinds)
+        return self.filter(kind__in=wanted) if wanted else self
+
+    def tagged(self, tags: Iterable[str]) -> Self:
+        """Carrying every one of the tags."""
+        tagged = self
+        for tag in tags:
+            tagged = tagged.filter(tags__has=tag)
+        return tagged
+
+    def oldest_first(self) -> Self:
+        return self.order_by("valid_from", "pk")

@@ -1,0 +1,215 @@
+"""The read path: search inside the filters, judge, pack. Nothing here writes."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from math import log
+from typing import Literal
+
+from memories import clock
+from memories.block import Block, Entry, render, room, width
+from memories.conf import config
+from memories.draft import labels, one_of
+from memories.errors import Rejected
+from memories.excerpts import excerpt
+from memories.models import Kind, Memory
+from memories.places import label, project_to_read
+from memories.querysets import MemoryQuerySet
+from memories.search import keyword
+from memories.search.terms import content_words, query_terms
+
+LIMIT = 50
+LARGEST_BUDGET = 1_000_000
+MOST_BOOST = 2.0
+"""The boost of injections never exceeds 1 + this times its weight, however often a memory was injected."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """`exclude` holds uids that are in the client's context already, `fingerprint` that of the block it has."""
+
+    query: str
+    mode: Literal["inject", "search"] = "inject"
+    scope: str = ""
+    project: str | None = None
+    cwd: str | None = None
+    limit: int = 5
+    budget_chars: int = 2000
+    kinds: Sequence[str] = ()
+    tags: Sequence[str] = ()
+    as_of: str | date | None = None
+    exclude: frozenset[str] = frozenset()
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True)
+class Item:
+    memory: Memory
+    excerpt: str
+    score: float
+    relevance: float
+    why: dict[str, object]
+
+
+@dataclass(frozen=True)
+class Withheld:
+    """Why hits are not in the block; `best_relevance` is that of the best hit left out as not relevant enough."""
+
+    below_relevance: int = 0
+    in_context: int = 0
+    over_budget: int = 0
+    best_relevance: float = 0.0
+
+
+@dataclass(frozen=True)
+class Recalled:
+    block: Block = field(default_factory=Block)
+    unchanged: bool = False
+    fingerprint: str = ""
+    items: tuple[Item, ...] = ()
+    withheld: Withheld = field(default_factory=Withheld)
+    degraded: str | None = None
+    project: str = ""
+    took_ms: float = 0.0
+
+
+@dataclass(frozen=True)
+class _Hit:
+    """A candidate with what ranks it; its text is read only if it may be shown."""
+
+    id: int
+    uid: str
+    valid_from: datetime
+    score: float
+    relevance: float
+    why: dict[str, object]
+
+
+def recall(question: Question) -> Recalled:
+    """What the store knows that bears on a query. Raises Rejected for a filter that cannot be meant."""
+    started = time.perf_counter()
+    now = clock.now()
+    queryset, project = _filtered(question, now=now)
+    hits = _ranked(queryset, question)
+    answer = _inject(hits, question) if question.mode == "inject" else _search(hits, question)
+    took = round((time.perf_counter() - started) * 1000, 2)
+    return Recalled(**{**vars(answer), "project": project, "took_ms": took})
+
+
+def _filtered(question: Question, *, now: datetime) -> tuple[MemoryQuerySet, str]:
+    if question.mode not in ("inject", "search"):
+        raise Rejected(f"mode {question.mode!r} is unknown; it is inject or search.")
+    if not 1 <= question.limit <= LIMIT:
+        raise Rejected(f"limit lies between 1 and {LIMIT}.")
+    if not 0 <= question.budget_chars <= LARGEST_BUDGET:
+        raise Rejected(f"budget_chars lies between 0 and {LARGEST_BUDGET}.")
+    scope = label(question.scope, name="scope") or config().scope
+    project = project_to_read(question.project, cwd=question.cwd, scope=scope)
+    moment = clock.moment(question.as_of, name="as_of")
+    memories = Memory.objects.as_of(moment, now) if moment else Memory.objects.current(now)
+    queryset = (
+        memories.in_scope(scope)
+        .in_project(project)
+        .of_kinds(one_of(Kind, kind, name="kind") for kind in question.kinds)
+        .tagged(labels(question.tags))
+    )
+    return queryset, project
+
+
+def _ranked(queryset: MemoryQuerySet, question: Question) -> list[_Hit]:
+    """Every candidate with its boosts applied, best first, in a total order."""
+    found = keyword.find(queryset, question.query, keep_stopwords=question.mode == "search")
+    rows = Memory.objects.filter(pk__in=[hit.id for hit in found]).order_by()
+    known = {row[0]: row[1:] for row in rows.values_list("pk", "uid", "valid_from", "injection_count")}
+    hits = []
+    for hit in found:
+        if hit.id in known:
+            uid, valid_from, injections = known[hit.id]
+            boost = injection_boost(injections)
+            why = {**hit.why, "coverage": round(hit.coverage, 4), "boosts": {"injections": round(boost, 4)}}
+            hits.append(_Hit(hit.id, uid, valid_from, hit.score * boost, hit.coverage, why))
+    return sorted(hits, key=lambda hit: (-hit.score, -hit.valid_from.timestamp(), -hit.id))
+
+
+def injection_boost(injections: int) -> float:
+    """1 for a memory never injected, growing with the logarithm of the count up to a bound."""
+    return 1 + config().inject_boost * min(log(1 + injections), MOST_BOOST)
+
+
+def _search(hits: list[_Hit], question: Question) -> Recalled:
+    """Broad: no gate; the budget bounds the block only."""
+    items = tuple(_items(hits[: question.limit], question))
+    entries, left_out = _packed(items, question.budget_chars)
+    block = render(entries)
+    return Recalled(block, False, block.fingerprint, items, Withheld(over_budget=left_out))
+
+
+def _inject(hits: list[_Hit], question: Question) -> Recalled:
+    """Precise: only what passes the gate and is not in the client's context yet."""
+    gate = config().inject_min_relevance
+    passed = [hit for hit in hits if hit.relevance >= gate]
+    below = [hit.relevance for hit in hits if hit.relevance < gate]
+    fresh = [hit for hit in passed if hit.uid not in question.exclude]
+    items = _folded(_items(fresh, question), question.limit)
+    fitting, left_out = _fitting(items, question.budget_chars)
+    block = render(_entry(item) for item in fitting)
+    withheld = Withheld(len(below), len(passed) - len(fresh), left_out, round(max(below, default=0.0), 4))
+    all_known = bool(passed) and not fresh
+    if all_known or (block.text and block.fingerprint == question.fingerprint):
+        return Recalled(unchanged=True, fingerprint=question.fingerprint, withheld=withheld)
+    return Recalled(block, False, block.fingerprint, tuple(fitting), withheld)
+
+
+def _items(hits: list[_Hit], question: Question) -> Iterator[Item]:
+    """Hits with their texts, read in small batches, so that what is not needed is never read."""
+    words = [term.text for term in query_terms(question.query, keep_stopwords=True)]
+    for start in range(0, len(hits), question.limit):
+        batch = hits[start : start + question.limit]
+        memories = Memory.objects.in_bulk([hit.id for hit in batch])
+        for hit in batch:
+            if hit.id in memories:
+                memory = memories[hit.id]
+                shown = excerpt(memory.content, words)
+                yield Item(memory, shown, round(hit.score, 4), round(hit.relevance, 4), hit.why)
+
+
+def _folded(items: Iterator[Item], limit: int) -> list[Item]:
+    """The first `limit` items; of those that say the same in the same words only the newest."""
+    kept: dict[tuple[str, ...], Item] = {}
+    for item in items:
+        words = content_words(item.excerpt)
+        twin = kept.get(words)
+        if twin is None and len(kept) == limit:
+            break
+        if twin is None or item.memory.valid_from > twin.memory.valid_from:
+            kept[words] = item
+    return list(kept.values())
+
+
+def _fitting(items: Sequence[Item], budget: int) -> tuple[list[Item], int]:
+    """Whole entries within the budget, best first, and how many did not fit."""
+    left = room(budget)
+    fitting = []
+    for item in items:
+        size = width(_entry(item).line)
+        if size <= left:
+            fitting.append(item)
+            left -= size
+    return fitting, len(items) - len(fitting)
+
+
+def _packed(items: Sequence[Item], budget: int) -> tuple[list[Entry], int]:
+    fitting, left_out = _fitting(items, budget)
+    return [_entry(item) for item in fitting], left_out
+
+
+def _entry(item: Item) -> Entry:
+    memory = item.memory
+    return Entry.of(
+        uid=memory.uid,
+        kind=memory.kind,
+        project=memory.project,
+        valid_from=memory.valid_from,
+        text=item.excerpt,
+    )

@@ -1,0 +1,172 @@
+"""The write path. Every interface stores through `remember()`; what it acknowledges is committed and searchable."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from django.db import transaction
+
+from memories import audit, clock
+from memories.draft import Draft, prepare
+from memories.errors import Conflict, NotFound, Rejected
+from memories.models import Kind, Memory, Reason, Source, Tier
+
+__all__ = ["Draft", "Remembered", "remember"]
+
+type Status = Literal["created", "refreshed", "skipped"]
+
+_BY_A_PERSON = frozenset({Source.CHAT, Source.ADMIN})
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """`uid` is None when the text was skipped, for the `reason` given."""
+
+    uid: str | None
+    status: Status
+    reason: str = ""
+    redacted: tuple[str, ...] = ()
+    superseded: tuple[str, ...] = ()
+    conflicts: tuple[object, ...] = ()
+    vector: Literal["stored", "pending", "off"] = "off"
+
+
+def remember(draft: Draft) -> Remembered:
+    """Keep a text, or find that it is kept already.
+
+    Raises Rejected (422), NotFound (404) for an unknown uid in `supersedes`, Conflict (409) for one that is
+    superseded already or is younger than the new memory.
+    """
+    now = clock.now()
+    if draft.correction and draft.valid_from:
+        raise Rejected("A correction takes valid_from from what it corrects; leave it out.")
+    if draft.correction and not draft.supersedes:
+        raise Rejected("A correction names what it corrects in supersedes.")
+    prepared = prepare(draft, now=now)
+    memory = prepared.memory
+    if prepared.poison:
+        reason = f"looks like an instruction to the model ({prepared.poison})"
+        audit.record("skip", actor=memory.actor, scope=memory.scope, now=now, reason=reason)
+        return Remembered(None, "skipped", reason=reason, redacted=prepared.redacted)
+    with transaction.atomic():
+        kept, status, superseded = _store(memory, draft, now=now)
+    return Remembered(kept.uid, status, redacted=prepared.redacted, superseded=superseded)
+
+
+def _store(memory: Memory, draft: Draft, *, now: datetime) -> tuple[Memory, Status, tuple[str, ...]]:
+    targets = _targets(memory.scope, draft.supersedes)
+    if targets:
+        _inherit(memory, targets, draft)
+    twin = live_twin(memory, now=now)
+    targets = [target for target in targets if target != twin]
+    status: Status = "refreshed" if twin else "created"
+    if twin:
+        refresh(twin, memory, now=now)
+    else:
+        memory.save(force_insert=True)
+    kept = twin or memory
+    for target in targets:
+        supersede(
+            target,
+            kept,
+            reason=Reason.CORRECTION if draft.correction else Reason.EDIT,
+            at=_end_of(target, kept, draft, now=now),
+            now=now,
+        )
+    uids = tuple(target.uid for target in targets)
+    audit.record(
+        "store",
+        actor=memory.actor,
+        scope=memory.scope,
+        now=now,
+        uid=kept.uid,
+        status=status,
+        source=memory.source,
+        **({"supersedes": uids} if uids else {}),
+    )
+    return kept, status, uids
+
+
+def _targets(scope: str, uids: Sequence[str]) -> list[Memory]:
+    """The live memories that are to be superseded, oldest first."""
+    if not uids:
+        return []
+    found = list(Memory.objects.in_scope(scope).filter(uid__in=uids, deleted_at=None).oldest_first())
+    missing = sorted(set(uids) - {target.uid for target in found})
+    if missing:
+        raise NotFound(f"There is no memory {missing[0]} in this scope.")
+    for target in found:
+        if target.valid_to is not None:
+            raise Conflict(f"Memory {target.uid} is already superseded.")
+    return found
+
+
+def _inherit(memory: Memory, targets: list[Memory], draft: Draft) -> None:
+    """What the draft leaves open comes from the oldest target; validity follows the rules of time."""
+    first = targets[0]
+    if draft.kind is None:
+        memory.kind = first.kind
+    if draft.tags is None:
+        memory.tags = first.tags
+    if draft.project is None and draft.cwd is None:
+        memory.project = first.project
+    memory.pinned = memory.pinned or any(target.pinned for target in targets)
+    if draft.correction:
+        memory.valid_from = first.valid_from
+    youngest = targets[-1]
+    if not draft.correction and memory.valid_from < youngest.valid_from:
+        raise Conflict(f"Memory {youngest.uid} holds since {youngest.valid_from:%Y-%m-%d}, after this valid_from.")
+
+
+def _end_of(target: Memory, kept: Memory, draft: Draft, *, now: datetime) -> datetime:
+    """Where the validity of a superseded memory ends: nowhere after its start if it was never so."""
+    if draft.correction:
+        return target.valid_from
+    return kept.valid_from if kept.valid_from > target.valid_from else max(now, target.valid_from)
+
+
+def live_twin(memory: Memory, *, now: datetime) -> Memory | None:
+    """The live memory with the same text in the same place; one that has expired is closed first."""
+    live = Memory.objects.live().filter(
+        scope=memory.scope, project=memory.project, content_hash=memory.content_hash
+    )
+    twin = live.exclude(pk=memory.pk).first()
+    if twin and Memory.objects.filter(pk=twin.pk).expired(now).exists():
+        close(twin, at=twin.expires_at or now)
+        return None
+    return twin
+
+
+def close(memory: Memory, *, at: datetime) -> None:
+    """End the validity of a memory that nothing replaces."""
+    memory.valid_to = max(memory.valid_from, at)
+    memory.save(update_fields=["valid_to"])
+
+
+def refresh(twin: Memory, other: Memory, *, now: datetime) -> None:
+    """Make `twin` the stronger of two memories with the same text."""
+    if twin.kind == Kind.ARTIFACT:
+        twin.kind = other.kind
+    ends = (twin.expires_at, other.expires_at)
+    twin.expires_at = None if None in ends else max(end for end in ends if end)
+    if twin.expires_at is None and twin.tier == Tier.WORKING:
+        twin.tier = other.tier if other.tier != Tier.WORKING else Tier.EPISODIC
+    twin.tags = list(dict.fromkeys([*twin.tags, *other.tags]))
+    twin.pinned = twin.pinned or other.pinned
+    if other.source in _BY_A_PERSON and twin.source not in _BY_A_PERSON:
+        twin.source = other.source
+    twin.confidence = max(twin.confidence, other.confidence)
+    twin.updated_at = now
+    twin.save(
+        update_fields=["kind", "expires_at", "tier", "tags", "pinned", "source", "confidence", "updated_at"]
+    )
+
+
+def supersede(older: Memory, newer: Memory, *, reason: Reason, at: datetime, now: datetime) -> None:
+    """End the validity of `older` with a link to what replaced it."""
+    older.valid_to = max(at, older.valid_from)
+    older.superseded_by = newer
+    older.superseded_reason = reason
+    older.updated_at = now
+    older.save(update_fields=["valid_to", "superseded_by", "superseded_reason", "updated_at"])

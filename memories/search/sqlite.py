@@ -1,0 +1,200 @@
+"""Full-text search by SQLite's FTS5. Filters of a queryset run inside the search, never after it.
+
+The words of `content` and the bigrams of `segments` share one index (porter over unicode61); a second index holds
+trigrams for pieces of words. Both are external content: the text is stored once, in the memory.
+"""
+
+import contextlib
+import sqlite3
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+from django.db import DatabaseError, connection
+
+from memories.errors import StoreUnavailable
+from memories.querysets import MemoryQuerySet
+
+WORDS = "memories_fts"
+PIECES = "memories_fts_tri"
+TABLE = "memories_memory"
+SHORTEST_PIECE = 3
+"""Characters of the shortest string that a trigram index can find."""
+
+_COLUMNS = {WORDS: "content, segments", PIECES: "content"}
+_TOKENIZERS = {WORDS: "porter unicode61", PIECES: "trigram"}
+_WATCHED = "scope, project, kind, content, valid_from, valid_to, expires_at, deleted_at, pinned"
+
+
+def _values(row: str, table: str) -> str:
+    return ", ".join(f"{row}.{column}" for column in ("id", *_COLUMNS[table].split(", ")))
+
+
+def _index_triggers(table: str) -> dict[str, str]:
+    columns = _COLUMNS[table]
+    add = f"INSERT INTO {table}(rowid, {columns}) VALUES ({_values('new', table)});"
+    drop = f"INSERT INTO {table}({table}, rowid, {columns}) VALUES ('delete', {_values('old', table)});"
+    return {
+        f"{table}_ai": f"AFTER INSERT ON {TABLE} BEGIN {add} END",
+        f"{table}_ad": f"AFTER DELETE ON {TABLE} BEGIN {drop} END",
+        f"{table}_au": f"AFTER UPDATE OF {columns} ON {TABLE} BEGIN {drop} {add} END",
+    }
+
+
+def _change_triggers() -> dict[str, str]:
+    def note(row: str, column: str = "id") -> str:
+        return f"BEGIN INSERT INTO memory_changes(memory_id) VALUES ({row}.{column}); END"
+
+    passage = "memories_passage"
+    return {
+        "memory_changes_ai": f"AFTER INSERT ON {TABLE} {note('new')}",
+        "memory_changes_ad": f"AFTER DELETE ON {TABLE} {note('old')}",
+        "memory_changes_au": f"AFTER UPDATE OF {_WATCHED} ON {TABLE} {note('new')}",
+        "memory_changes_passage_ai": f"AFTER INSERT ON {passage} {note('new', 'memory_id')}",
+        "memory_changes_passage_ad": f"AFTER DELETE ON {passage} {note('old', 'memory_id')}",
+        "memory_changes_passage_au": f"AFTER UPDATE ON {passage} {note('new', 'memory_id')}",
+    }
+
+
+def _audit_triggers() -> dict[str, str]:
+    refuse = "BEGIN SELECT RAISE(ABORT, 'audit entries are append-only'); END"
+    return {
+        "memories_auditentry_append_bu": f"BEFORE UPDATE ON memories_auditentry {refuse}",
+        "memories_auditentry_append_bd": f"BEFORE DELETE ON memories_auditentry {refuse}",
+    }
+
+
+def triggers() -> dict[str, str]:
+    """Every trigger that must exist: name -> what follows CREATE TRIGGER name."""
+    return {**_index_triggers(WORDS), **_index_triggers(PIECES), **_change_triggers(), **_audit_triggers()}
+
+
+def install() -> list[str]:
+    """Statements that create what is missing and renew every trigger; safe to repeat."""
+    statements = []
+    for table, tokenizer in _TOKENIZERS.items():
+        statements.append(
+            f"CREATE VIRTUAL TABLE IF NOT EXISTS {table} USING fts5"
+            f"({_COLUMNS[table]}, content='{TABLE}', content_rowid='id', tokenize='{tokenizer}')"
+        )
+    for name, body in triggers().items():
+        statements += [f"DROP TRIGGER IF EXISTS {name}", f"CREATE TRIGGER {name} {body}"]
+    return [*statements, *rebuild()]
+
+
+def uninstall() -> list[str]:
+    dropped = [f"DROP TRIGGER IF EXISTS {name}" for name in triggers()]
+    return [*dropped, *(f"DROP TABLE IF EXISTS {table}" for table in _TOKENIZERS)]
+
+
+def rebuild() -> list[str]:
+    return [f"INSERT INTO {table}({table}) VALUES ('rebuild')" for table in _TOKENIZERS]
+
+
+def optimize() -> list[str]:
+    """Merges every segment, which is what removes deleted words from the bytes of the index."""
+    return [f"INSERT INTO {table}({table}) VALUES ('optimize')" for table in _TOKENIZERS]
+
+
+def _condition(queryset: MemoryQuerySet) -> tuple[str, Sequence[object]]:
+    compiler = queryset.query.get_compiler(connection=connection)
+    sql, parameters = compiler.compile(queryset.query.where)
+    return sql or "1", parameters
+
+
+def ranked(
+    queryset: MemoryQuerySet, expression: str, *, limit: int, table: str = WORDS
+) -> list[tuple[int, float]]:
+    """(memory id, BM25 score, higher is better) of the best matches inside the queryset, best first."""
+    condition, parameters = _condition(queryset)
+    sql = (
+        f"SELECT {TABLE}.id, -{table}.rank FROM {table} CROSS JOIN {TABLE} ON {TABLE}.id = {table}.rowid "
+        f"WHERE {table} MATCH %s AND {condition} ORDER BY {table}.rank, {TABLE}.id DESC LIMIT %s"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [expression, *parameters, limit])
+        return cursor.fetchall()
+
+
+def occurrences(
+    expression: str, ids: Collection[int] = (), *, table: str = WORDS
+) -> tuple[int, frozenset[int]]:
+    """How many rows of the whole table match, and which of `ids` are among them, in one pass.
+
+    `+rowid` keeps SQLite from seeking each id in the index, which costs more than reading the postings once.
+    """
+    marks = ", ".join(str(int(one)) for one in ids)
+    sql = (
+        f"SELECT count(*), group_concat(CASE WHEN +rowid IN ({marks}) THEN rowid END) "
+        f"FROM {table} WHERE {table} MATCH %s"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [expression])
+        count, found = cursor.fetchone()
+    return count, frozenset(map(int, found.split(","))) if found else frozenset()
+
+
+def size() -> int:
+    """About how many memories the index holds: the highest id, which costs nothing to know."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT coalesce(max(id), 0) FROM {TABLE}")
+        (highest,) = cursor.fetchone()
+    return int(highest)
+
+
+def scrub() -> bool:
+    """Remove what deleted rows left in the bytes of the indexes, the file and the write-ahead log.
+
+    False if another connection still reads the old state: the bytes stay until this is repeated.
+    """
+    with connection.cursor() as cursor:
+        for statement in optimize():
+            cursor.execute(statement)
+        cursor.execute("VACUUM")
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (busy, *_rest) = cursor.fetchone()
+    return not busy
+
+
+def backup(target: Path) -> None:
+    """Copy the whole database, consistently and while it is in use, to a file that must not exist yet."""
+    connection.ensure_connection()
+    with contextlib.closing(sqlite3.connect(target)) as copy:
+        connection.connection.backup(copy)
+        (verdict,) = copy.execute("PRAGMA quick_check").fetchone()
+    if verdict != "ok":
+        raise StoreUnavailable(f"The copy is damaged: {verdict}.")
+
+
+def problems() -> Iterator[str]:
+    """What is wrong with the file and its indexes, one sentence each."""
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA quick_check")
+        yield from (f"quick_check: {line}" for (line,) in cursor.fetchall() if line != "ok")
+        cursor.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+        missing = set(triggers()) - {name for (name,) in cursor.fetchall()}
+        yield from (f"The trigger {name} is missing." for name in sorted(missing))
+        for table in _TOKENIZERS:
+            try:
+                cursor.execute(f"INSERT INTO {table}({table}, rank) VALUES ('integrity-check', 1)")
+            except DatabaseError as error:
+                yield f"The full-text index {table} does not agree with the memories: {error}."
+
+
+def pragmas() -> dict[str, object]:
+    """The settings of the connection in use that durability and secrecy depend on."""
+    names = ("journal_mode", "synchronous", "foreign_keys", "secure_delete", "busy_timeout")
+    with connection.cursor() as cursor:
+        return {name: cursor.execute(f"PRAGMA {name}").fetchone()[0] for name in names}
+
+
+@contextlib.contextmanager
+def patience(milliseconds: int) -> Iterator[None]:
+    """Wait at most this long for another writer; what may not wait longer is given up with OperationalError."""
+    connection.ensure_connection()
+    raw = connection.connection
+    (before,) = raw.execute("PRAGMA busy_timeout").fetchone()
+    raw.execute(f"PRAGMA busy_timeout = {int(milliseconds)}")
+    try:
+        yield
+    finally:
+        raw.execute(f"PRAGMA busy_timeout = {before}")

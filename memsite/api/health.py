@@ -1,0 +1,20 @@
+"""Whether the service lives. Open to everyone who reaches it, so nothing private."""
+
+import os
+
+from django.http import HttpRequest
+from ninja import Router
+
+from memories import listing
+from memsite.api.schemas import EmbedderOut, HealthOut
+from memsite.version import VERSION
+
+router = Router()
+EMBEDDER = EmbedderOut(name="none", device=None, state="off")
+
+
+@router.get("/health", response=HealthOut, summary="Is it up?")
+def health(request: HttpRequest) -> HealthOut:
+    database = listing.database_state()
+    status = "ok" if database == "ok" else "degraded"
+    return HealthOut(status=status, version=VERSION, database=database, embedder=EMBEDDER, pid=os.getpid())

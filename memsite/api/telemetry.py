@@ -1,0 +1,72 @@
+"""What really entered prompts, and the numbers of the store."""
+
+from django.http import HttpRequest
+from ninja import Router, Status
+
+from memories import listing
+from memories.places import project_to_write
+from memsite.api import who
+from memsite.api.health import EMBEDDER
+from memsite.api.schemas import (
+    InjectionOut,
+    InjectionPageOut,
+    InjectionTotalsOut,
+    MemoryTotalsOut,
+    MostInjectedOut,
+    ReportIn,
+    ReportOut,
+    StatsOut,
+    VectorTotalsOut,
+)
+from telemetry import services as telemetry
+
+router = Router()
+
+
+@router.post("/inject/report", response={202: ReportOut}, summary="A block entered a prompt")
+def report_injection(request: HttpRequest, body: ReportIn) -> Status[ReportOut]:
+    who.writer(request)
+    scope = who.scope(request, body.scope)
+    given = body.model_dump(include={"harness", "hook", "session", "query", "fingerprint"}, exclude_none=True)
+    project = project_to_write(body.project, cwd=body.cwd, scope=scope)
+    report = telemetry.Report(scope=scope, project=project, uids=body.uids, chars=body.chars, **given)
+    return Status(202, ReportOut(accepted=telemetry.report(report)))
+
+
+@router.get("/api/injections", response=InjectionPageOut, summary="Injections, newest first")
+def list_injections(
+    request: HttpRequest,
+    scope: str | None = None,
+    harness: str | None = None,
+    project: str | None = None,
+    limit: int = 50,
+    offset: int = 0,
+) -> InjectionPageOut:
+    listing.check_page(limit, offset)
+    found = telemetry.injections(scopes=[who.scope(request, scope)], harness=harness, project=project)
+    items = [
+        InjectionOut.model_construct(
+            **{name: getattr(row, name) for name in InjectionOut.model_fields if name != "uids"},
+            uids=[memory.memory_uid for memory in row.memories.all()],
+        )
+        for row in found[offset : offset + limit]
+    ]
+    return InjectionPageOut.model_construct(items=items, total=found.count(), limit=limit, offset=offset)
+
+
+@router.get("/api/stats", response=StatsOut, summary="The store in numbers")
+def read_stats(request: HttpRequest) -> StatsOut:
+    scopes = who.principal(request).scopes
+    stats = listing.stats(scopes=scopes)
+    usage = telemetry.usage(scopes=scopes)
+    most = [MostInjectedOut(uid=uid, count=count) for uid, count in usage.most_injected]
+    return StatsOut(
+        memories=MemoryTotalsOut(
+            by_state=stats.by_state, by_kind=stats.by_kind, by_project=stats.by_project
+        ),
+        vectors=VectorTotalsOut(),
+        database_bytes=stats.database_bytes,
+        embedder=EMBEDDER,
+        calibration="keywords",
+        injections=InjectionTotalsOut(**{**vars(usage), "most_injected": most}),
+    )

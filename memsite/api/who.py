@@ -1,0 +1,35 @@
+"""Who makes a request, and what of the store that reaches."""
+
+from typing import cast
+
+from django.conf import settings
+from django.http import HttpRequest
+
+from memories import lifecycle
+from memories.errors import NotFound
+from memories.principal import ANYONE, Principal
+
+
+def principal(request: HttpRequest) -> Principal:
+    """As the guard found it; in process (tests, commands) there is no guard and so no limit."""
+    scope = getattr(request, "scope", {})
+    return cast("Principal", scope.get("memories.principal", ANYONE))
+
+
+def writer(request: HttpRequest) -> Principal:
+    who = principal(request)
+    who.check_write()
+    return who
+
+
+def scope(request: HttpRequest, asked: str | None) -> str:
+    return principal(request).scope(asked, default=settings.MEMORY.scope)
+
+
+def scope_of(request: HttpRequest, uid: str) -> str:
+    """The scope of a memory; one out of the principal's reach is as unknown as one that does not exist."""
+    found = lifecycle.find(uid).scope
+    reached = principal(request).scopes
+    if reached and found not in reached:
+        raise NotFound(f"There is no memory {uid}.")
+    return found

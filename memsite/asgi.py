@@ -1,0 +1,167 @@
+"""The ASGI application: the guard round admin (full Django), REST (no middleware) and static files."""
+
+import io
+import logging
+
+from django.apps import apps
+from django.contrib.staticfiles.views import serve as serve_static
+from django.core.asgi import get_asgi_application
+from django.core.exceptions import BadRequest, PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.core.handlers.asgi import ASGIHandler, ASGIRequest
+from django.http import Http404, HttpResponse, HttpResponseNotAllowed
+from django.http.response import HttpResponseBase
+
+from mcpbridge import pool
+from memories.errors import MemoriesError
+from memsite.guard import ADMIN, App, Guard, Message, Receive, Refused, Scope, Send, problem, send_problem
+
+STATIC = "/static/"
+DOCS = "/api/docs"
+
+logger = logging.getLogger(__name__)
+
+
+class ApiHandler(ASGIHandler):
+    """Django without middleware: a request is answered by a synchronous view in one thread of the pool."""
+
+    def load_middleware(self, is_async: bool = False) -> None:
+        self._view_middleware: list[object] = []
+        self._template_response_middleware: list[object] = []
+        self._exception_middleware: list[object] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = await _read(receive)
+        if body is None:
+            return
+        status, headers, content = await pool.run(self.answer, scope, body)
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else content})
+
+    def answer(self, scope: Scope, body: bytes) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
+        """The whole response: status, headers, content. Errors become problem+json."""
+        try:
+            response = self.view(ASGIRequest(dict(scope), io.BytesIO(body)))
+        except Exception as error:
+            status, code, detail = _described(error)
+            if status == 500:
+                logger.exception("%s %s failed", scope["method"], scope["path"])
+            response = _problem(status, code, detail)
+        return _rendered(_as_problem(response))
+
+    def view(self, request: ASGIRequest) -> HttpResponseBase:
+        response: HttpResponseBase = self._get_response(request)  # type: ignore[attr-defined]
+        return response
+
+
+class StaticHandler(ApiHandler):
+    """Static files of the installed apps, found where they are: nothing needs to be collected."""
+
+    def view(self, request: ASGIRequest) -> HttpResponseBase:
+        if request.method not in ("GET", "HEAD"):
+            return HttpResponseNotAllowed(["GET", "HEAD"])
+        response = serve_static(request, request.path.removeprefix(STATIC), insecure=True)
+        response.headers["Cache-Control"] = "max-age=60"
+        return response
+
+
+class Composition:
+    """Which part answers which path."""
+
+    def __init__(self, *, site: App, api: App, static: App) -> None:
+        self.site, self.api, self.static = site, api, static
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await _live(receive, send)
+        elif scope["path"] == "/":
+            await _to_admin(scope, send)
+        else:
+            # The guard judged `path`; a prefix would make Django see another one.
+            await self._part(scope["path"])({**scope, "root_path": ""}, receive, send)
+
+    def _part(self, path: str) -> App:
+        if path.startswith(STATIC):
+            return self.static
+        return self.site if path.startswith(ADMIN) or path in ("/admin", DOCS) else self.api
+
+
+def make_application() -> Guard:
+    # django.setup() would configure logging once more.
+    site = ASGIHandler() if apps.ready else get_asgi_application()
+    return Guard(Composition(site=site, api=ApiHandler(), static=StaticHandler()))
+
+
+async def _live(receive: Receive, send: Send) -> None:
+    while True:
+        event = (await receive())["type"]
+        await send({"type": f"{event}.complete"})
+        if event == "lifespan.shutdown":
+            return
+
+
+async def _to_admin(scope: Scope, send: Send) -> None:
+    if scope["method"] not in ("GET", "HEAD"):
+        refused = Refused(405, "method_not_allowed", "Use GET.", [(b"allow", b"GET, HEAD")])
+        await send_problem(send, refused)
+        return
+    headers = [(b"location", ADMIN.encode()), (b"content-length", b"0")]
+    await send({"type": "http.response.start", "status": 302, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _read(receive: Receive) -> bytes | None:
+    """The request's body; None if the client left. The guard limits its length."""
+    parts: list[bytes] = []
+    while True:
+        message: Message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        parts.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def _described(error: Exception) -> tuple[int, str, str]:
+    match error:
+        case MemoriesError():
+            return error.status, error.code, str(error)
+        case Http404():
+            return 404, "not_found", "There is nothing at this address."
+        case PermissionDenied():
+            return 403, "forbidden", "This is not allowed."
+        case RequestDataTooBig():
+            return 413, "too_large", "The body is too long."
+        case BadRequest() | SuspiciousOperation() | UnicodeDecodeError():
+            return 400, "bad_request", "The request cannot be understood."
+    return 500, "internal", "Something went wrong here; the service's log says what."
+
+
+def _as_problem(response: HttpResponseBase) -> HttpResponseBase:
+    """Errors that Django or ninja answered in plain text or HTML, as problem+json."""
+    if response.status_code < 400 or "json" in response.headers.get("Content-Type", ""):
+        return response
+    code = "method_not_allowed" if response.status_code == 405 else "error"
+    better = _problem(response.status_code, code, f"{response.reason_phrase}.")
+    if "Allow" in response.headers:
+        better.headers["Allow"] = response.headers["Allow"]
+    return better
+
+
+def _problem(status: int, code: str, detail: str) -> HttpResponse:
+    return HttpResponse(problem(status, code, detail), status=status, content_type="application/problem+json")
+
+
+def _rendered(response: HttpResponseBase) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
+    content: bytes = response.getvalue()
+    if response.streaming:
+        response.close()
+    if response.status_code not in (204, 304):
+        response.headers["Content-Length"] = str(len(content))
+    response.headers.setdefault("X-Content-Type-Options", "nosniff")
+    response.headers.setdefault("Cache-Control", "no-store")
+    headers = [(name.lower().encode("ascii"), value.encode("latin-1")) for name, value in response.items()]
+    headers += [(b"set-cookie", cookie.OutputString().encode()) for cookie in response.cookies.values()]
+    return response.status_code, headers, content
+
+
+application = make_application()

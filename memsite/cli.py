@@ -1,0 +1,50 @@
+"""The `memory-mcp` command, which is also manage.py."""
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from memsite.env import BadConfiguration
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run a command with arguments (without the program's name). No argument, or only options: serve."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments == ["--version"]:
+        sys.stdout.write(f"{version('memsite')}\n")
+        return
+    if not arguments or arguments[0].startswith("-"):
+        arguments.insert(0, "serve")
+    try:
+        _run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The interpreter flushes once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _run(arguments: list[str]) -> None:
+    from django.core.management import execute_from_command_line  # noqa: PLC0415 - --version needs no Django
+
+    from memories.errors import MemoriesError  # noqa: PLC0415
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memsite.settings")
+    try:
+        execute_from_command_line(["memory-mcp", *arguments])
+    except BadConfiguration as error:
+        _leave(str(error), 2)
+    except MemoriesError as error:
+        _leave(str(error), 1)
+
+
+def _leave(sentence: str, code: int) -> None:
+    sys.stderr.write(f"memory-mcp: {sentence}\n")
+    sys.exit(code)

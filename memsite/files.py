@@ -1,0 +1,52 @@
+"""Private files beside the database: created 0600, replaced atomically; folders that we make are 0700."""
+
+import contextlib
+import os
+import secrets
+import tempfile
+from pathlib import Path
+
+from memsite.env import beside
+
+OWNER_ONLY = 0o600
+
+
+def make_private_folder(path: Path) -> None:
+    """Create a folder and its parents for the owner alone; existing ones are left as they are."""
+    if not path.is_dir():
+        make_private_folder(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Replace a file by one that only its owner may read; a reader sees the old or the new text, never a part."""
+    make_private_folder(path.parent)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def create_private(path: Path, content: bytes = b"") -> None:
+    """Create a file for its owner alone unless it exists; of several writers the first one wins."""
+    make_private_folder(path.parent)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        with contextlib.suppress(FileExistsError):
+            os.link(name, path)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def signing_key(database: Path) -> str:
+    """The key that signs sessions and login links: made once, kept beside the database."""
+    path = beside(database, ".key")
+    if not path.exists():
+        create_private(path, secrets.token_urlsafe(64).encode())
+    return path.read_text(encoding="ascii").strip()

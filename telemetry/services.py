@@ -1,0 +1,177 @@
+"""What a session has in its context, and the record of what was injected."""
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import IntegrityError, OperationalError, transaction
+from django.db.models import Count, QuerySet, Sum
+from django.utils import timezone
+
+from memories import injected, search
+from memories.conf import config
+from telemetry.models import HarnessSession, InjectedMemory, Injection
+
+MOST_WAIT_MS = 200
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Context:
+    """`uids` are still in the session's context, `fingerprint` is that of the last block reported in it."""
+
+    uids: frozenset[str] = frozenset()
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """A block that really entered a prompt."""
+
+    scope: str
+    harness: str = ""
+    hook: str = ""
+    session: str = ""
+    project: str = ""
+    query: str = ""
+    uids: Sequence[str] = ()
+    chars: int = 0
+    fingerprint: str = ""
+
+
+def next_prompt(*, scope: str, harness: str, session: str, reset: bool = False) -> Context:
+    """Count one more prompt of a session and say what its context holds; `reset` starts the context afresh.
+
+    A prompt never waits for a writer: if the count cannot be kept at once it is not kept.
+    """
+    row = HarnessSession(scope=scope, harness=harness, session=session)
+    row = HarnessSession.objects.filter(scope=scope, harness=harness, session=session).first() or row
+    row.prompts += 1
+    row.last_seen = timezone.now()
+    if reset:
+        row.context_started_at = row.last_seen
+    try:
+        with search.patience(MOST_WAIT_MS), transaction.atomic():
+            row.save()
+    except (OperationalError, IntegrityError) as error:
+        log.warning("A prompt of a session was not counted: %s", error)
+    return Context() if reset else _context(row)
+
+
+def _context(row: HarnessSession) -> Context:
+    held = Injection.objects.filter(
+        scope=row.scope, harness=row.harness, session=row.session, at__gte=row.context_started_at
+    )
+    if config().reinject_after:
+        held = held.filter(prompt__gt=row.prompts - config().reinject_after)
+    uids = InjectedMemory.objects.filter(injection__in=held).values_list("memory_uid", flat=True)
+    last = held.values_list("fingerprint", flat=True).first()
+    return Context(frozenset(uids), last or "")
+
+
+def report(injection: Report) -> int:
+    """Record an injection. Unknown and foreign uids are left out; returns how many memories were counted."""
+    now = timezone.now()
+    with transaction.atomic():
+        uids = injected.known(injection.uids, scope=injection.scope)
+        if not uids:
+            return 0
+        first_time = _not_yet_injected(injection, uids)
+        row = Injection.objects.create(
+            at=now,
+            harness=injection.harness,
+            hook=injection.hook,
+            scope=injection.scope,
+            project=injection.project,
+            session=injection.session,
+            query=injection.query,
+            chars=injection.chars,
+            fingerprint=injection.fingerprint,
+            prompt=_prompt_number(injection),
+        )
+        InjectedMemory.objects.bulk_create([InjectedMemory(injection=row, memory_uid=uid) for uid in uids])
+        injected.count(uids, first_time, now=now)
+    return len(uids)
+
+
+def _prompt_number(injection: Report) -> int:
+    row = HarnessSession.objects.filter(
+        scope=injection.scope, harness=injection.harness, session=injection.session
+    ).first()
+    return row.prompts if row else 0
+
+
+def _not_yet_injected(injection: Report, uids: Iterable[str]) -> list[str]:
+    """Of the uids those that this session did not see before: a memory is counted once a session."""
+    if not injection.session:
+        return list(uids)
+    seen = set(
+        InjectedMemory.objects.filter(
+            injection__scope=injection.scope,
+            injection__harness=injection.harness,
+            injection__session=injection.session,
+            memory_uid__in=list(uids),
+        ).values_list("memory_uid", flat=True)
+    )
+    return [uid for uid in uids if uid not in seen]
+
+
+def injections(
+    *, scopes: Iterable[str] = (), harness: str | None = None, project: str | None = None
+) -> QuerySet[Injection]:
+    """Injections newest first, within some scopes (none named: all)."""
+    found = Injection.objects.prefetch_related("memories").order_by("-at", "-pk")
+    wanted = {"scope__in": list(scopes) or None, "harness": harness, "project": project}
+    return found.filter(**{name: value for name, value in wanted.items() if value is not None})
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Injections in numbers; tokens are roughly characters / 4."""
+
+    total: int
+    last_7_days: int
+    chars: int
+    tokens: int
+    by_harness: dict[str, int]
+    by_hook: dict[str, int]
+    most_injected: list[tuple[str, int]]
+
+
+def usage(*, scopes: Iterable[str] = ()) -> Usage:
+    found = injections(scopes=scopes).order_by().prefetch_related(None)
+    chars = found.aggregate(sum=Sum("chars"))["sum"] or 0
+    counts = {
+        name: dict(found.values_list(name).annotate(n=Count("pk")).order_by("-n", name))
+        for name in ("harness", "hook")
+    }
+    week = timezone.now() - timedelta(days=7)
+    return Usage(
+        total=found.count(),
+        last_7_days=found.filter(at__gte=week).count(),
+        chars=chars,
+        tokens=chars // 4,
+        by_harness=counts["harness"],
+        by_hook=counts["hook"],
+        most_injected=injected.most(scopes=scopes),
+    )
+
+
+def forget_queries(uids: Sequence[str]) -> None:
+    """Blank the query of every injection that named one of the memories, which are being purged."""
+    Injection.objects.filter(pk__in=_naming(uids)).exclude(query="").update(query="")
+
+
+def _naming(uids: Sequence[str]) -> QuerySet[InjectedMemory, int]:
+    return InjectedMemory.objects.filter(memory_uid__in=uids).values_list("injection_id", flat=True)
+
+
+def purge(*, now: datetime) -> int:
+    """Remove records of injections past MEMORY_TTL_INJECTION_DAYS. Returns how many."""
+    if not config().ttl_injection_days:
+        return 0
+    oldest = now - timedelta(days=config().ttl_injection_days)
+    old = Injection.objects.filter(at__lt=oldest)
+    InjectedMemory.objects.filter(injection__in=old).delete()
+    return old.delete()[0]
