@@ -1,6 +1,5 @@
 """What a client asks to be kept, and the checked, cleaned, redacted memory that is made of it."""
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -85,7 +84,7 @@ def readable(content: str) -> tuple[str, tuple[str, ...]]:
 def end_of_ttl(seconds: float | None, *, now: datetime) -> datetime | None:
     if seconds is None:
         return None
-    if not (math.isfinite(seconds) and 0 < seconds <= LONGEST_TTL.total_seconds()):
+    if not 0 < seconds <= LONGEST_TTL.total_seconds():
         raise Rejected("ttl_seconds is a number of seconds above 0 and at most 100 years.")
     return now + timedelta(seconds=seconds)
 

@@ -11,12 +11,12 @@ class TagsField(JSONField):
 
 
 @TagsField.register_lookup
-class Has(Lookup):  # type: ignore[type-arg]
+class Has(Lookup):
     lookup_name = "has"
     prepare_rhs = False
 
-    def get_db_prep_lookup(self, value: Any, connection: Any) -> tuple[str, list[Any]]:
-        return "%s", [value]
+    def get_db_prep_lookup(self, value: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
+        return "%s", (value,)
 
     def as_sqlite(self, compiler: SQLCompiler, connection: Any) -> tuple[str, list[Any]]:
         lhs, lhs_params = self.process_lhs(compiler, connection)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import batched
 from pathlib import Path
+from typing import Any
 
 from django.db import DatabaseError, connection, transaction
 from django.db.models import Q
@@ -79,21 +80,21 @@ class Selection:
 def find(uid: str, *, scope: str | None = None) -> Memory:
     """The memory of a uid that is not forgotten, in a scope if one is given. Raises NotFound."""
     memories = Memory.objects.filter(uid=uid, deleted_at=None)
-    memory = (memories.in_scope(scope) if scope else memories).first()
+    memory: Memory | None = (memories.in_scope(scope) if scope else memories).first()
     if memory is None:
         raise NotFound(f"There is no memory {uid}.")
     return memory
 
 
 def replaced_by(memory: Memory) -> list[Memory]:
-    """The versions that a memory replaced, directly or through others, newest first."""
+    """The versions that a memory replaced, directly or through others (forgotten ones too), newest first."""
     found: list[Memory] = []
     seen = {memory.pk}
     latest = [memory.pk]
     while latest:
-        older = Memory.objects.filter(superseded_by__in=latest, deleted_at=None).exclude(pk__in=seen)
+        older = Memory.objects.filter(superseded_by__in=latest).exclude(pk__in=seen)
         batch = list(older.order_by("-valid_from", "-pk"))
-        found += batch
+        found += [one for one in batch if one.deleted_at is None]
         latest = [one.pk for one in batch]
         seen.update(latest)
     return found
@@ -184,8 +185,8 @@ def purge(*, actor: str, scrub: Sequence[Scrub] = (), progress: Progress | None 
     if not rows and _last_purge_was_whole():
         return Purged()
     scrubbed, reason = _scrub()
-    detail = {"forgotten": forgotten, "expired": expired, "scrubbed": scrubbed}
-    audit.record("purge", actor=actor, scope="", now=now, **detail)
+    counts: dict[str, Any] = {"forgotten": forgotten, "expired": expired, "scrubbed": scrubbed}
+    audit.record("purge", actor=actor, scope="", now=now, **counts)
     return Purged(forgotten, expired, scrubbed, reason)
 
 

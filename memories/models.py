@@ -92,7 +92,7 @@ class Memory(models.Model):
     run = models.CharField(max_length=32, blank=True, default="", editable=False)
     """Id of the consolidation that wrote this memory."""
 
-    objects: ClassVar[models.Manager["Memory"]] = MemoryQuerySet.as_manager()  # type: ignore[assignment]
+    objects = MemoryQuerySet.as_manager()
 
     class Meta:
         verbose_name_plural = "memories"

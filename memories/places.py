@@ -46,15 +46,15 @@ def _known(name: str, *, scope: str) -> str:
     aliased = _aliased(name, scope=scope)
     if aliased != name or "/" in name:
         return aliased
-    projects = Memory.objects.in_scope(scope).order_by().values_list("project", flat=True).distinct()
-    if projects.filter(project=name).exists():
+    known = Memory.objects.in_scope(scope).order_by()
+    if known.filter(project=name).exists():
         return name
-    ending = list(projects.filter(project__endswith=f"/{name}")[:2])
+    ending = list(known.filter(project__endswith=f"/{name}").values_list("project", flat=True).distinct()[:2])
     return ending[0] if len(ending) == 1 else name
 
 
 def _aliased(name: str, *, scope: str) -> str:
     if not name:
         return name
-    alias = ProjectAlias.objects.filter(scope=scope, alias=name).values_list("project", flat=True).first()
-    return alias or name
+    aliases = ProjectAlias.objects.filter(scope=scope, alias=name).values_list("project", flat=True)
+    return next(iter(aliases), name)

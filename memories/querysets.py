@@ -26,7 +26,7 @@ def _outlived(now: datetime) -> Q:
     return Q(kind="artifact", pinned=False) & rule
 
 
-class MemoryQuerySet(QuerySet["Memory"]):
+class MemoryQuerySet(QuerySet["Memory"]):  # type: ignore[name-defined]  # the plugin loses names in an import cycle
     def live(self) -> Self:
         """Neither forgotten nor superseded."""
         return self.filter(deleted_at=None, valid_to=None)

@@ -178,7 +178,7 @@ def _folded(items: Iterator[Item], limit: int) -> list[Item]:
     """The first `limit` items; of those that say the same in the same words only the newest."""
     kept: dict[tuple[str, ...], Item] = {}
     for item in items:
-        words = content_words(item.excerpt)
+        words = content_words(item.excerpt) or (item.memory.uid,)
         twin = kept.get(words)
         if twin is None and len(kept) == limit:
             break

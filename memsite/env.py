@@ -10,7 +10,7 @@ import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -68,8 +68,6 @@ class Env(BaseModel):
         default="", repr=False, description="Owner's bearer token; setting it turns authentication on"
     )
     allowed_hosts: Words = Field(default=(), description="Further Host names to answer to, with commas between")
-    fusion: Literal["score", "rrf"] = Field(default="score", description="How search channels are combined")
-    rrf_k: int = Field(default=60, ge=1, le=10_000, description="k of reciprocal rank fusion")
     inject_min_relevance: Share = Field(
         default=0.5, description="Least relevance (0 to 1) of a memory that is put into a prompt"
     )
@@ -87,7 +85,6 @@ class Env(BaseModel):
     max_content_chars: int = Field(
         default=2_000_000, ge=100, le=50_000_000, description="Longest memory that is accepted"
     )
-    debug: bool = Field(default=False, description="Tracebacks in the browser; never on a shared machine")
 
     @property
     def database(self) -> Path:
@@ -174,3 +171,7 @@ def settings_table() -> str:
         shown = "" if default in ("", ()) else int(default) if isinstance(default, bool) else default
         rows.append(f"| `{variable(name)}` | {f'`{shown}`' if shown != '' else ''} | {field.description} |")
     return "\n".join(rows) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(settings_table())

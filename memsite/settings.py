@@ -1,6 +1,7 @@
 """Django settings, derived from one `Env`."""
 
 import hashlib
+import os
 
 from django.utils.csp import CSP
 from django.utils.functional import SimpleLazyObject
@@ -10,7 +11,7 @@ from memsite.files import signing_key
 
 MEMORY = read_env()
 
-DEBUG = MEMORY.debug
+DEBUG = False
 SECRET_KEY = SimpleLazyObject(lambda: signing_key(MEMORY.database))
 ALLOWED_HOSTS = ["*"]  # memsite.guard checks Host before Django sees a request
 ROOT_URLCONF = "memsite.urls"
@@ -26,7 +27,6 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
-    "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "ninja",
     "memories",
@@ -49,7 +49,6 @@ DATABASES = {
 # The admin's list; REST runs without any (memsite.asgi.ApiHandler).
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -89,15 +88,13 @@ SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 
 # Cookies ignore ports, and several instances on one machine are normal.
-_INSTANCE = hashlib.sha256(str(MEMORY.database).encode()).hexdigest()[:8]
+_INSTANCE = hashlib.sha256(os.fsencode(MEMORY.database)).hexdigest()[:8]
 SESSION_COOKIE_NAME = f"memory_session_{_INSTANCE}"
 CSRF_COOKIE_NAME = f"memory_csrf_{_INSTANCE}"
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
 
 STATIC_URL = "static/"
-WHITENOISE_USE_FINDERS = True
-WHITENOISE_AUTOREFRESH = False
 
 AUTHENTICATION_BACKENDS = [
     "django.contrib.auth.backends.ModelBackend",

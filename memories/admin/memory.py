@@ -115,11 +115,11 @@ class MemoryAdmin(Searching, Writing, Ending):
     def get_action_choices(
         self,
         request: HttpRequest,
-        default_choices: Any = (("", "---------"),),
+        default_choices: Any = None,
         action_location: admin.ActionLocation = admin.ActionLocation.CHANGE_LIST,
     ) -> list[tuple[str, str]]:
         """On the page of a memory only what makes sense in its state."""
-        choices = super().get_action_choices(request, list(default_choices), action_location)
+        choices = super().get_action_choices(request, default_choices, action_location)
         match = request.resolver_match
         if action_location is not FORM or match is None:
             return choices

@@ -8,6 +8,7 @@ import contextlib
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
+from typing import Any, cast
 
 from django.db import DatabaseError, connection
 
@@ -95,7 +96,7 @@ def optimize() -> list[str]:
     return [f"INSERT INTO {table}({table}) VALUES ('optimize')" for table in _TOKENIZERS]
 
 
-def _condition(queryset: MemoryQuerySet) -> tuple[str, Sequence[object]]:
+def _condition(queryset: MemoryQuerySet) -> tuple[str, Sequence[Any]]:
     compiler = queryset.query.get_compiler(connection=connection)
     sql, parameters = compiler.compile(queryset.query.where)
     return sql or "1", parameters
@@ -112,7 +113,7 @@ def ranked(
     )
     with connection.cursor() as cursor:
         cursor.execute(sql, [expression, *parameters, limit])
-        return cursor.fetchall()
+        return cast("list[tuple[int, float]]", cursor.fetchall())
 
 
 def occurrences(

@@ -1,6 +1,7 @@
 """From a prompt to the terms that are looked for. Everything is quoted, so the syntax of a search engine is inert."""
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,8 +11,10 @@ from memories.search.stopwords import DECISIVE, STOP_CHARACTERS, STOP_SEGMENTS, 
 MAX_CHARACTERS = 20_000
 """Longer prompts are read from both ends: the task stands first or last, pasted material between."""
 _WORD = re.compile(r"[^\W_]+")
-_COMPOUND = re.compile(r"[^\W_]+(?:[-_./:@#+\\]+[^\W_]+)+")
+_COMPOUND = re.compile(r"(?<![^\W_])[^\W_]++(?:[-_./:@#+\\]++[^\W_]++)+")
 _HIRAGANA = re.compile(r"[\u3041-\u3096]+")
+# Words, and the marks that decide what a text says: C++ and C#, < and >, a sign before a number, ✅ and ❌.
+_MEANING = re.compile(r"[^\W_]+|(?<=\w)#|(?<![\w.])[-\u2212](?=\.?\d)|[^\w\s#-]")
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,14 @@ def query_terms(query: str, *, keep_stopwords: bool = False) -> list[Term]:
 
 def content_words(text: str) -> tuple[str, ...]:
     """The words of a text that carry its meaning, in order: what turns a sentence into its opposite included."""
-    found = (word.casefold() for word in _WORD.findall(text.replace("'", "").replace("’", "")))
-    return tuple(word for word in found if word in DECISIVE or word not in STOPWORDS)
+    found = (piece.casefold() for piece in _MEANING.findall(text.replace("'", "").replace("’", "")))
+    return tuple(piece for piece in found if _says_something(piece))
+
+
+def _says_something(piece: str) -> bool:
+    if len(piece) > 1 or piece.isalnum():
+        return piece in DECISIVE or piece not in STOPWORDS
+    return piece in "#-" or unicodedata.category(piece) in ("Sm", "Sc", "So")
 
 
 def _shortened(query: str) -> str:

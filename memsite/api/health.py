@@ -16,5 +16,4 @@ EMBEDDER = EmbedderOut(name="none", device=None, state="off")
 @router.get("/health", response=HealthOut, summary="Is it up?")
 def health(request: HttpRequest) -> HealthOut:
     database = listing.database_state()
-    status = "ok" if database == "ok" else "degraded"
-    return HealthOut(status=status, version=VERSION, database=database, embedder=EMBEDDER, pid=os.getpid())
+    return HealthOut(status="ok" if database == "ok" else "degraded", version=VERSION, database=database, embedder=EMBEDDER, pid=os.getpid())

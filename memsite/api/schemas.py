@@ -1,15 +1,17 @@
 """The JSON that REST takes and gives. Meaning and limits are the domain's; here are names, types and defaults."""
 
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ninja import Schema
 from pydantic import Field
 
 from memories.listing import Page
-from memories.models import Memory
 from memories.recall import Item, Recalled
 from memories.remember import Remembered
+
+if TYPE_CHECKING:
+    from memories.models import Memory
 
 Labels = list[str]
 
@@ -150,7 +152,7 @@ class MemoryOut(Schema):
     expires_at: datetime | None
 
     @classmethod
-    def of(cls, memory: Memory) -> "MemoryOut":
+    def of(cls, memory: "Memory") -> "MemoryOut":
         values = {name: getattr(memory, name) for name in cls.model_fields if name != "superseded_by"}
         successor = memory.superseded_by
         return cls.model_construct(superseded_by=successor.uid if successor else None, **values)
@@ -160,7 +162,7 @@ class MemoryWithChainOut(MemoryOut):
     chain: list[MemoryOut] = Field(description="Every version of the fact, oldest first")
 
     @classmethod
-    def with_chain(cls, memory: Memory, chain: list[Memory]) -> "MemoryWithChainOut":
+    def with_chain(cls, memory: "Memory", chain: "list[Memory]") -> "MemoryWithChainOut":
         versions = [MemoryOut.of(one) for one in chain]
         return cls.model_construct(chain=versions, **vars(MemoryOut.of(memory)))
 

@@ -1,7 +1,7 @@
 """The memory pages of the admin, through Django's test client."""
 
 import re
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -137,7 +137,7 @@ class TestList:
             assert browser.get(reverse(LIST)).status_code == 200
 
     def test_the_texts_are_not_read_for_the_list(self, browser: Client, django_assert_num_queries: Any) -> None:
-        store("x" * 100_000)
+        store("word " * 20_000)
         with django_assert_num_queries(6) as queries:
             browser.get(reverse(LIST))
         assert not [query for query in queries if '."content",' in query["sql"]]
@@ -192,7 +192,7 @@ class TestSearch:
 
 
 class TestAdding:
-    DATA = {"content": "We deploy on Fridays", "kind": "decision", "scope": "default"}
+    DATA: ClassVar = {"content": "We deploy on Fridays", "kind": "decision", "scope": "default"}
 
     def test_a_memory_is_added_through_the_write_path(self, browser: Client) -> None:
         data = {**self.DATA, "project": "acme/shop", "tags": "a, b c,,a", "pinned": "on", "ttl_seconds": "60"}
@@ -222,7 +222,7 @@ class TestAdding:
     @pytest.mark.parametrize(
         "wrong",
         [
-            {"content": "\u200b \n <semantic-memory>x</semantic-memory>"},
+            {"content": " \n <semantic-memory>x</semantic-memory>"},
             {"content": ""},
             {"valid_from": "yesterday"},
             {"valid_from": "2999-01-01"},

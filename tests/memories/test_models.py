@@ -174,7 +174,9 @@ def test_counters_bother_nobody(remembered):
     assert changes_of(memory.pk) == 1
 
 
-@pytest.mark.parametrize("change", [lambda rows: rows.update(actor="nobody"), lambda rows: rows.delete()])
+@pytest.mark.parametrize(
+    "change", [lambda rows: rows.update(actor="nobody"), lambda rows: rows.delete()], ids=["change", "remove"]
+)
 def test_the_audit_trail_can_only_grow(remembered, change):
     remembered("a text", actor="ada")
     before = list(AuditEntry.objects.values())

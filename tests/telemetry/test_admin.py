@@ -71,9 +71,9 @@ def test_staff_see_only_the_scopes_of_their_grants() -> None:
     Grant.objects.create(user=user, scope="team")
     client = Client()
     client.force_login(user)
-    mine, foreign = inject(scope="team"), inject(scope="other", project="hidden/project")
-    HarnessSession.objects.create(scope="other", session="hidden session")
+    mine, foreign = inject(scope="team"), inject(scope="other", project="foreign/project")
+    HarnessSession.objects.create(scope="other", session="foreign session")
     assert [row.pk for row in client.get(reverse(INJECTIONS)).context["cl"].result_list] == [mine.pk]
-    assert "hidden" not in client.get(reverse(INJECTIONS)).content.decode()
-    assert "hidden" not in client.get(reverse(SESSIONS)).content.decode()
+    assert "foreign" not in client.get(reverse(INJECTIONS)).content.decode()
+    assert "foreign" not in client.get(reverse(SESSIONS)).content.decode()
     assert client.get(reverse("admin:telemetry_injection_change", args=[foreign.pk])).status_code == 302
