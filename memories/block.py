@@ -41,7 +41,7 @@ class Block:
 
 def width(text: str) -> int:
     """UTF-16 code units: what JavaScript, and so a client's budget, counts."""
-    return len(text) + sum(character > "\uffff" for character in text)
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def render(entries: Iterable[Entry]) -> Block:

@@ -15,7 +15,8 @@ def known(uids: Sequence[str], *, scope: str) -> list[str]:
     asked = list(dict.fromkeys(uids))[:MOST_IN_ONE_REPORT]
     found = set(
         Memory.objects.in_scope(scope)
-        .filter(uid__in=asked, deleted_at=None)
+        .identified(asked)
+        .filter(deleted_at=None)
         .order_by()
         .values_list("uid", flat=True)
     )

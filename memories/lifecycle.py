@@ -79,7 +79,7 @@ class Selection:
 
 def find(uid: str, *, scope: str | None = None) -> Memory:
     """The memory of a uid that is not forgotten, in a scope if one is given. Raises NotFound."""
-    memories = Memory.objects.filter(uid=uid, deleted_at=None)
+    memories = Memory.objects.identified([uid]).filter(deleted_at=None)
     memory: Memory | None = (memories.in_scope(scope) if scope else memories).first()
     if memory is None:
         raise NotFound(f"There is no memory {uid}.")
@@ -144,7 +144,7 @@ def restore(uid: str, *, actor: str, scope: str | None = None) -> Restored:
     """Bring a forgotten memory back. If the same text lives meanwhile, the two become one."""
     now = clock.now()
     with transaction.atomic():
-        forgotten = Memory.objects.forgotten().filter(uid=uid)
+        forgotten = Memory.objects.identified([uid]).forgotten()
         memory = (forgotten.in_scope(scope) if scope else forgotten).first()
         if memory is None:
             raise NotFound(f"There is no forgotten memory {uid}.")

@@ -9,11 +9,12 @@ from django.db import DatabaseError
 from django.db.models import Count
 
 from memories import clock
+from memories.cleaning import clean
 from memories.conf import config
 from memories.draft import labels, one_of
 from memories.errors import Rejected
 from memories.models import Kind, Memory, Source, Tier
-from memories.places import project_to_read
+from memories.places import label, project_to_read
 from memories.querysets import MemoryQuerySet
 
 LARGEST_PAGE = 500
@@ -38,16 +39,17 @@ class Filters:
 
     def memories(self) -> MemoryQuerySet:
         now = clock.now()
-        project = project_to_read(self.project, cwd=None, scope=self.scope)
-        found = self._in_state(now).in_scope(self.scope).in_project(project)
+        scope = label(self.scope, name="scope")
+        project = project_to_read(self.project, cwd=None, scope=scope)
+        found = self._in_state(now).in_scope(scope).in_project(project)
         for name, choices in (("kind", Kind), ("tier", Tier), ("source", Source)):
             value = getattr(self, name)
             if value:
                 found = found.filter(**{name: one_of(choices, value, name=name)})
         if self.harness:
-            found = found.filter(harness=self.harness)
+            found = found.filter(harness=label(self.harness, name="harness"))
         if self.q:
-            found = found.filter(content__icontains=self.q)
+            found = found.filter(content__icontains=clean(self.q))
         return found.tagged(labels([self.tag])).select_related("superseded_by").order_by("-updated_at", "-pk")
 
     def _in_state(self, now: datetime) -> MemoryQuerySet:

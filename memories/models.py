@@ -69,9 +69,6 @@ class Memory(models.Model):
     session = label_field(blank=True, default="")
     actor = label_field(blank=True, default="")
     tags = TagsField(default=list, blank=True)
-    content = models.TextField()
-    segments = models.TextField(blank=True, default="", editable=False)
-    """Bigrams of runs in scripts without spaces, for full-text search (`memories.search.scripts`)."""
     content_hash = models.CharField(max_length=64, editable=False)
     pinned = models.BooleanField(default=False)
     confidence = models.FloatField(default=1.0, validators=[MinValueValidator(0), MaxValueValidator(1)])
@@ -91,6 +88,10 @@ class Memory(models.Model):
     deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
     run = models.CharField(max_length=32, blank=True, default="", editable=False)
     """Id of the consolidation that wrote this memory."""
+    # Last in the row: filters read the columns before it without passing over the text.
+    content = models.TextField()
+    segments = models.TextField(blank=True, default="", editable=False)
+    """Bigrams of runs in scripts without spaces, for full-text search (`memories.search.scripts`)."""
 
     objects = MemoryQuerySet.as_manager()
 

@@ -27,6 +27,10 @@ def _outlived(now: datetime) -> Q:
 
 
 class MemoryQuerySet(QuerySet["Memory"]):  # type: ignore[name-defined]  # the plugin loses names in an import cycle
+    def identified(self, uids: Iterable[str]) -> Self:
+        """Those with one of the uids. What is not ASCII is nobody's uid: a lone surrogate cannot even be asked for."""
+        return self.filter(uid__in=[uid for uid in uids if uid.isascii()])
+
     def live(self) -> Self:
         """Neither forgotten nor superseded."""
         return self.filter(deleted_at=None, valid_to=None)
@@ -42,7 +46,17 @@ class MemoryQuerySet(QuerySet["Memory"]):  # type: ignore[name-defined]  # the p
         return self.filter(Q(pinned=False, expires_at__lte=now) | _outlived(now))
 
     def unexpired(self, now: datetime) -> Self:
-        return self.exclude(Q(pinned=False, expires_at__isnull=False, expires_at__lte=now) | _outlived(now))
+        """The opposite, in a form that a search can filter by cheaply."""
+        kept = self.filter(Q(expires_at=None) | Q(expires_at__gt=now) | Q(pinned=True))
+        for days, other_sources in (
+            (config().ttl_artifact_days, Q(source="compaction")),
+            (config().ttl_compaction_days, ~Q(source="compaction")),
+        ):
+            if days:
+                oldest = now - timedelta(days=days)
+                used = Q(updated_at__gte=oldest) | Q(last_injected_at__gte=oldest)
+                kept = kept.filter(~Q(kind="artifact") | Q(pinned=True) | other_sources | used)
+        return kept
 
     def current(self, now: datetime) -> Self:
         """What is true and kept now."""

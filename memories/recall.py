@@ -1,13 +1,13 @@
 """The read path: search inside the filters, judge, pack. Nothing here writes."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from math import log
 from typing import Literal
 
-from memories import clock
+from memories import clock, search
 from memories.block import Block, Entry, render, room, width
 from memories.conf import config
 from memories.draft import labels, one_of
@@ -15,8 +15,8 @@ from memories.errors import Rejected
 from memories.excerpts import excerpt
 from memories.models import Kind, Memory
 from memories.places import label, project_to_read
-from memories.querysets import MemoryQuerySet
-from memories.search import keyword
+from memories.querysets import ANY_PROJECT, MemoryQuerySet
+from memories.search import Place, keyword
 from memories.search.terms import content_words, query_terms
 
 LIMIT = 50
@@ -47,6 +47,7 @@ class Question:
 class Item:
     memory: Memory
     excerpt: str
+    entry: Entry
     score: float
     relevance: float
     why: dict[str, object]
@@ -80,7 +81,7 @@ class _Hit:
 
     id: int
     uid: str
-    valid_from: datetime
+    valid_from: str
     score: float
     relevance: float
     why: dict[str, object]
@@ -90,14 +91,16 @@ def recall(question: Question) -> Recalled:
     """What the store knows that bears on a query. Raises Rejected for a filter that cannot be meant."""
     started = time.perf_counter()
     now = clock.now()
-    queryset, project = _filtered(question, now=now)
-    hits = _ranked(queryset, question)
+    queryset, scope, project = _filtered(question, now=now)
+    places = [] if project == ANY_PROJECT else [(scope, project), (scope, "")]
+    hits = _ranked(queryset, question, places)
     answer = _inject(hits, question) if question.mode == "inject" else _search(hits, question)
     took = round((time.perf_counter() - started) * 1000, 2)
     return Recalled(**{**vars(answer), "project": project, "took_ms": took})
 
 
-def _filtered(question: Question, *, now: datetime) -> tuple[MemoryQuerySet, str]:
+def _filtered(question: Question, *, now: datetime) -> tuple[MemoryQuerySet, str, str]:
+    """The memories that may be found, and the scope and project that they are narrowed to."""
     if question.mode not in ("inject", "search"):
         raise Rejected(f"mode {question.mode!r} is unknown; it is inject or search.")
     if not 1 <= question.limit <= LIMIT:
@@ -107,29 +110,28 @@ def _filtered(question: Question, *, now: datetime) -> tuple[MemoryQuerySet, str
     scope = label(question.scope, name="scope") or config().scope
     project = project_to_read(question.project, cwd=question.cwd, scope=scope)
     moment = clock.moment(question.as_of, name="as_of")
-    memories = Memory.objects.as_of(moment, now) if moment else Memory.objects.current(now)
-    queryset = (
-        memories.in_scope(scope)
-        .in_project(project)
+    queryset = (  # the project first: it leaves out most rows
+        Memory.objects.in_project(project)
+        .in_scope(scope)
         .of_kinds(one_of(Kind, kind, name="kind") for kind in question.kinds)
         .tagged(labels(question.tags))
     )
-    return queryset, project
+    return queryset.as_of(moment, now) if moment else queryset.current(now), scope, project
 
 
-def _ranked(queryset: MemoryQuerySet, question: Question) -> list[_Hit]:
+def _ranked(queryset: MemoryQuerySet, question: Question, places: Collection[Place]) -> list[_Hit]:
     """Every candidate with its boosts applied, best first, in a total order."""
-    found = keyword.find(queryset, question.query, keep_stopwords=question.mode == "search")
-    rows = Memory.objects.filter(pk__in=[hit.id for hit in found]).order_by()
-    known = {row[0]: row[1:] for row in rows.values_list("pk", "uid", "valid_from", "injection_count")}
+    found = keyword.find(queryset, question.query, places=places, keep_stopwords=question.mode == "search")
+    traits = search.traits([hit.id for hit in found])
     hits = []
     for hit in found:
-        if hit.id in known:
-            uid, valid_from, injections = known[hit.id]
+        if hit.id in traits:
+            uid, valid_from, injections = traits[hit.id]
             boost = injection_boost(injections)
             why = {**hit.why, "coverage": round(hit.coverage, 4), "boosts": {"injections": round(boost, 4)}}
             hits.append(_Hit(hit.id, uid, valid_from, hit.score * boost, hit.coverage, why))
-    return sorted(hits, key=lambda hit: (-hit.score, -hit.valid_from.timestamp(), -hit.id))
+    newest_first = sorted(hits, key=lambda hit: (hit.valid_from, hit.id), reverse=True)
+    return sorted(newest_first, key=lambda hit: -hit.score)
 
 
 def injection_boost(injections: int) -> float:
@@ -140,8 +142,8 @@ def injection_boost(injections: int) -> float:
 def _search(hits: list[_Hit], question: Question) -> Recalled:
     """Broad: no gate; the budget bounds the block only."""
     items = tuple(_items(hits[: question.limit], question))
-    entries, left_out = _packed(items, question.budget_chars)
-    block = render(entries)
+    fitting, left_out = _fitting(items, question.budget_chars)
+    block = render(item.entry for item in fitting)
     return Recalled(block, False, block.fingerprint, items, Withheld(over_budget=left_out))
 
 
@@ -153,7 +155,7 @@ def _inject(hits: list[_Hit], question: Question) -> Recalled:
     fresh = [hit for hit in passed if hit.uid not in question.exclude]
     items = _folded(_items(fresh, question), question.limit)
     fitting, left_out = _fitting(items, question.budget_chars)
-    block = render(_entry(item) for item in fitting)
+    block = render(item.entry for item in fitting)
     withheld = Withheld(len(below), len(passed) - len(fresh), left_out, round(max(below, default=0.0), 4))
     all_known = bool(passed) and not fresh
     if all_known or (block.text and block.fingerprint == question.fingerprint):
@@ -169,9 +171,15 @@ def _items(hits: list[_Hit], question: Question) -> Iterator[Item]:
         memories = Memory.objects.in_bulk([hit.id for hit in batch])
         for hit in batch:
             if hit.id in memories:
-                memory = memories[hit.id]
-                shown = excerpt(memory.content, words)
-                yield Item(memory, shown, round(hit.score, 4), round(hit.relevance, 4), hit.why)
+                yield _item(hit, memories[hit.id], words)
+
+
+def _item(hit: _Hit, memory: Memory, words: Sequence[str]) -> Item:
+    shown = excerpt(memory.content, words)
+    entry = Entry.of(
+        uid=memory.uid, kind=memory.kind, project=memory.project, valid_from=memory.valid_from, text=shown
+    )
+    return Item(memory, shown, entry, round(hit.score, 4), round(hit.relevance, 4), hit.why)
 
 
 def _folded(items: Iterator[Item], limit: int) -> list[Item]:
@@ -192,24 +200,9 @@ def _fitting(items: Sequence[Item], budget: int) -> tuple[list[Item], int]:
     left = room(budget)
     fitting = []
     for item in items:
-        size = width(_entry(item).line)
+        size = width(item.entry.line)
         if size <= left:
             fitting.append(item)
             left -= size
     return fitting, len(items) - len(fitting)
 
-
-def _packed(items: Sequence[Item], budget: int) -> tuple[list[Entry], int]:
-    fitting, left_out = _fitting(items, budget)
-    return [_entry(item) for item in fitting], left_out
-
-
-def _entry(item: Item) -> Entry:
-    memory = item.memory
-    return Entry.of(
-        uid=memory.uid,
-        kind=memory.kind,
-        project=memory.project,
-        valid_from=memory.valid_from,
-        text=item.excerpt,
-    )

@@ -92,7 +92,7 @@ def _targets(scope: str, uids: Sequence[str]) -> list[Memory]:
     """The live memories that are to be superseded, oldest first."""
     if not uids:
         return []
-    found = list(Memory.objects.in_scope(scope).filter(uid__in=uids, deleted_at=None).oldest_first())
+    found = list(Memory.objects.in_scope(scope).identified(uids).filter(deleted_at=None).oldest_first())
     missing = sorted(set(uids) - {target.uid for target in found})
     if missing:
         raise NotFound(f"There is no memory {missing[0]} in this scope.")
@@ -123,7 +123,8 @@ def _end_of(target: Memory, kept: Memory, draft: Draft, *, now: datetime) -> dat
     """Where the validity of a superseded memory ends: nowhere after its start if it was never so."""
     if draft.correction:
         return target.valid_from
-    return kept.valid_from if kept.valid_from > target.valid_from else max(now, target.valid_from)
+    newer = (kept.valid_from, kept.pk) > (target.valid_from, target.pk)
+    return kept.valid_from if newer else max(now, target.valid_from)
 
 
 def live_twin(memory: Memory, *, now: datetime) -> Memory | None:

@@ -1,15 +1,25 @@
 """Finding memories. What differs between databases is one module each, behind the functions of `sqlite`."""
 
 import importlib
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from types import ModuleType
 
 from django.db import connection
 
+type Place = tuple[str, str]
+"""Scope and project."""
+
 
 def vendor(name: str) -> ModuleType:
     """The module of a database vendor, by Django's name of it."""
     return importlib.import_module(f"{__name__}.{name}")
+
+
+def traits(ids: Sequence[int]) -> dict[int, tuple[str, str, int]]:
+    """uid, valid_from (text that sorts by time) and injection count of memories, by id."""
+    found: dict[int, tuple[str, str, int]] = vendor(connection.vendor).traits(ids)
+    return found
 
 
 def patience(milliseconds: int) -> AbstractContextManager[None]:

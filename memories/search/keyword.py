@@ -6,18 +6,20 @@ Coverage is absolute, so it means the same for every query; a BM25 score does no
 """
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from django.db import connection
 
 from memories import search
 from memories.querysets import MemoryQuerySet
+from memories.search import Place
 from memories.search.terms import Term, any_of, query_terms
 
 MAX_TERMS = 12
 """More terms than the rarest dozen cost time and bring noise."""
 MOST_WEIGHED = 64
-CANDIDATES = 100
+CANDIDATES = 50
 BM25_SHARE = 0.4
 PRIOR_MEMORIES = 1000
 """A store is weighed as if it held this many memories more, so that in a small one every word counts alike."""
@@ -50,22 +52,30 @@ def idf(documents: int, *, total: int) -> float:
     return math.log(1 + (max(rest, 0) + 0.5) / (documents + 0.5))
 
 
-def find(queryset: MemoryQuerySet, query: str, *, keep_stopwords: bool = False) -> list[Hit]:
-    """The best memories of a queryset for a query, best first; [] if the query says nothing."""
+def find(
+    queryset: MemoryQuerySet, query: str, *, places: Collection[Place] = (), keep_stopwords: bool = False
+) -> list[Hit]:
+    """The best memories of a queryset for a query, best first; [] if the query says nothing.
+
+    `places` are the scopes and projects that the queryset is narrowed to, as far as they are known.
+    """
     terms = query_terms(query, keep_stopwords=keep_stopwords)
-    return _Search(queryset).run(terms) if terms else []
+    return _Search(queryset, places).run(terms) if terms else []
 
 
 class _Search:
-    def __init__(self, queryset: MemoryQuerySet) -> None:
+    def __init__(self, queryset: MemoryQuerySet, places: Collection[Place]) -> None:
         self.queryset = queryset
+        self.places = places
         self.index = search.vendor(connection.vendor)
         self.total = self.index.size()
 
     def run(self, terms: list[Term]) -> list[Hit]:
         if len(terms) > MAX_TERMS:
             terms = self._most_telling(terms)
-        words = self.index.ranked(self.queryset, any_of(terms), limit=CANDIDATES)
+        words = self.index.ranked(
+            self.queryset, self.index.within(any_of(terms), self.places), limit=CANDIDATES
+        )
         weighed = self._weigh(terms, frozenset(one for one, _ in words))
         strange = [one.term for one in weighed if self._may_be_a_piece(one)]
         pieces = self._pieces(strange)
