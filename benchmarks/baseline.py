@@ -40,6 +40,9 @@ class Baseline:
             "(content, id UNINDEXED, project UNINDEXED, tokenize='porter unicode61')"
         )
 
+    def close(self) -> None:
+        self._database.close()
+
     def add(self, identifier: str, project: str, content: str) -> None:
         self._database.execute("INSERT INTO note VALUES (?, ?, ?)", (content, identifier, project))
 

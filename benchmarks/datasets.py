@@ -107,9 +107,7 @@ def load_open(folder: Path) -> OpenSet:
 
 def _note(row: dict[str, Any]) -> Note:
     names = ("content", "project", "session", "kind", "source", "tags")
-    return Note(
-        row["id"], row["project"], {name: row[name] for name in names} | {"valid_from": row["created_at"]}
-    )
+    return Note(row["id"], row["project"], {name: row[name] for name in names} | {"valid_from": row["created_at"]})
 
 
 def _question(row: dict[str, Any]) -> Question:

@@ -1,7 +1,7 @@
 """How long recall and ingest take over HTTP, beside plain SQLite in the same run (DESIGN 11).
 
     python benchmarks/latency.py [--sizes 1000,10000,50000] [--queries 200] [--json FILE] [--fill http|direct]
-        [--rows 1000] [--rounds 3] [--env NAME=VALUE ...]
+        [--rows 500] [--rounds 7] [--env NAME=VALUE ...]
 
 Recall: distinct texts of 200-600 characters in five projects, queries of 3-8 words inside one project, one
 kept connection. `raw` is one porter OR query of the same terms in this process on the same file, joined and
@@ -26,7 +26,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from baseline import content_words, or_query
+from baseline import or_query
 from ingest_rate import PlainSqlite, Sent, batches, copy_database, live_uids, send
 from service import (
     Client,
@@ -39,6 +39,8 @@ from service import (
 )
 from tables import mark, table
 from texts import SEED, Query, Text, queries, texts
+
+from memories.search.terms import query_terms
 
 ROOT = Path(__file__).resolve().parent.parent
 WARM_UP = 20
@@ -83,8 +85,8 @@ def fill_direct(db: Path, texts: Sequence[Text]) -> None:
 
 
 def selected_terms(query: str) -> list[str]:
-    """ADAPT: the terms by which the product searches for `query`."""
-    return content_words(query)
+    """ADAPT: the terms by which the product searches for `query` (it leaves some out of long prompts only)."""
+    return [term.text for term in query_terms(query)]
 
 
 def fill(database: Path, stored: Sequence[Text], options: argparse.Namespace) -> float:
@@ -172,7 +174,7 @@ def measure_size(size: int, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def measure_ingest(options: argparse.Namespace) -> dict[str, Any]:
-    """Plain, one client and four clients in turn, several rounds; the figure of each is its median."""
+    """Plain, one client and four clients in turn, several rounds, each compared with plain of its round."""
     supply = batches(texts(SEED + 1), options.rows)
     rates: dict[str, list[float]] = {"plain": [], "1 client": [], "4 clients": []}
     sent: list[Sent] = []
@@ -193,8 +195,13 @@ def measure_ingest(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _ratios(rates: Mapping[str, Sequence[float]]) -> dict[str, Any]:
-    middle = {name: median(each) for name, each in rates.items()}
-    return {"rate": middle, "ratio": {name: rate / middle["plain"] for name, rate in middle.items()}}
+    shares = {
+        name: [own / plain for own, plain in zip(each, rates["plain"], strict=True)] for name, each in rates.items()
+    }
+    return {
+        "rate": {name: median(each) for name, each in rates.items()},
+        "ratio": {name: median(each) for name, each in shares.items()},
+    }
 
 
 def _losses(sent: Sequence[Sent], found: set[str]) -> dict[str, Any]:
@@ -262,7 +269,7 @@ def print_ingest(figures: Mapping[str, Any]) -> None:
                 rounds,
             ]
         )
-    print(table(["writer", "rows/s (median)", "of plain", "target", "", "rounds"], rows))
+    print(table(["writer", "rows/s (median)", "of plain (median)", "target", "", "rounds"], rows))
     print(
         f"\nAcknowledged as created: {figures['acknowledged']}, lost: {figures['lost']} "
         f"({mark(figures['lost'] == 0)}); statuses {figures['statuses']}"
@@ -270,20 +277,14 @@ def print_ingest(figures: Mapping[str, Any]) -> None:
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default="1000,10000,50000", help="memories stored, with commas between")
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--json", type=Path, help="write every figure here")
     parser.add_argument("--fill", choices=("http", "direct"), default="direct", help="how the texts get in")
-    parser.add_argument(
-        "--rows", type=int, default=1000, help="texts a writer and round of the ingest part; 0 = none"
-    )
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument(
-        "--env", action="append", default=[], metavar="NAME=VALUE", help="a setting of the service"
-    )
+    parser.add_argument("--rows", type=int, default=500, help="texts a writer and round of the ingest part; 0 = none")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a setting of the service")
     options = parser.parse_args(argv)
     options.settings = parse_settings(options.env)
     options.sizes = [int(size) for size in options.sizes.split(",") if size]
@@ -294,6 +295,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = arguments(argv)
     versions = f"SQLite {sqlite3.sqlite_version}, Python {sys.version.split()[0]}"
     print(f"{versions}, {os.cpu_count()} cores, settings {options.settings}")
+    print(f"Load of the machine before: {os.getloadavg()[0]:.2f} (other work spoils the figures)")
     measured = [measure_size(size, options) for size in options.sizes]
     if measured:
         print_recall(measured)

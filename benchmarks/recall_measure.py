@@ -1,5 +1,6 @@
 """Fill a fresh service with an evaluation set, ask it everything, restart it, ask a sample again."""
 
+import contextlib
 import random
 import time
 from collections import Counter
@@ -72,9 +73,7 @@ def ingest(service: Service, series: Sequence[Sequence[Note]]) -> Ingested:
     ingested = Ingested()
     started = time.monotonic()
     with ThreadPoolExecutor(CLIENTS) as pool:
-        for notes, answers in zip(
-            series, pool.map(lambda notes: _store(service, notes), series), strict=True
-        ):
+        for notes, answers in zip(series, pool.map(lambda notes: _store(service, notes), series), strict=True):
             for note, answer in zip(notes, answers, strict=True):
                 ingested.add(note, answer)
     ingested.seconds = time.monotonic() - started
@@ -153,16 +152,14 @@ class Run:
     """The same sample asked twice without a restart: what a restart is to be compared with."""
 
 
-def measure(
-    series: Sequence[Sequence[Note]], questions: Sequence[Question], settings: Mapping[str, str]
-) -> Run:
+def measure(series: Sequence[Sequence[Note]], questions: Sequence[Question], settings: Mapping[str, str]) -> Run:
     """Fill a fresh service, ask everything, restart it on the same file, ask a sample again."""
     sample = restart_sample([question for question in questions if question.gold])
     with temporary_database() as database:
         with running(database, settings=settings) as service:
             ingested = ingest(service, series)
             plain = plain_fts5(note for notes in series for note in notes)
-            with service.client() as client:
+            with contextlib.closing(plain), service.client() as client:
                 health = client.get("/health")
                 asked = ask(client, questions, ingested, plain)
             first, second = ask_again(service, sample), ask_again(service, sample)

@@ -27,9 +27,7 @@ def run_lines(run: Run, ranked: Callable[[Asked], list[str]]) -> list[str]:
             {
                 "id": asked.question.id,
                 "ranked": [
-                    note
-                    for uid in (ranked(asked) if asked.gold else asked.inject)
-                    for note in notes.get(uid, [uid])
+                    note for uid in (ranked(asked) if asked.gold else asked.inject) for note in notes.get(uid, [uid])
                 ],
             }
         )
@@ -52,17 +50,13 @@ def numbers(text: str) -> set[int]:
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with locomo10.json and open/")
     parser.add_argument("--set", choices=("locomo", "open", "both"), default="both")
     parser.add_argument("--conversations", type=numbers, default=numbers("1-10"), metavar="1-10")
     parser.add_argument("--json", type=Path, help="write every figure here")
     parser.add_argument("--run-file", type=Path, help="write ranked lists for score.py here")
-    parser.add_argument(
-        "--env", action="append", default=[], metavar="NAME=VALUE", help="a setting of the service"
-    )
+    parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a setting of the service")
     return parser.parse_args(argv)
 
 

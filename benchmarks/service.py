@@ -61,9 +61,7 @@ class Client:
         text = response.read()
         self._used = time.monotonic()
         if response.status >= 400:
-            raise ServiceFailedError(
-                f"{method} {path}: {response.status} {text.decode(errors='replace')[:2000]}"
-            )
+            raise ServiceFailedError(f"{method} {path}: {response.status} {text.decode(errors='replace')[:2000]}")
         answer: dict[str, Any] = json.loads(text)
         return answer
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns are padded, so that it can be read as it is; all but the first are set right."""
-    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    widths = [max(3, *(len(row[column]) for row in (head, *rows))) for column in range(len(head))]
     rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
     return "\n".join(_line(row, widths) for row in (head, rule, *rows))
 

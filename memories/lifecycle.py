@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import batched
 from pathlib import Path
-from typing import Any
 
 from django.db import DatabaseError, connection, transaction
 from django.db.models import Q
@@ -20,6 +19,8 @@ from memories.search.scripts import segments
 
 BATCH = 500
 """Ids in one statement: SQLite refuses more than about 32,000."""
+MOST_WAIT_MS = 1000
+"""How long a scrub waits for a reader; it holds up every writer meanwhile."""
 
 type Scrub = Callable[[Sequence[str]], None]
 type Progress = Callable[[int, int], None]
@@ -177,35 +178,40 @@ def purge(*, actor: str, scrub: Sequence[Scrub] = (), progress: Progress | None 
     rows = list(everything.values_list("pk", "uid"))
     for done, batch in enumerate(batched(rows, BATCH, strict=False), start=1):
         with transaction.atomic():
+            if done == 1:
+                audit.record("purge", actor=actor, scope="", now=now, forgotten=forgotten, expired=expired)
             _remove([pk for pk, _ in batch])
             for function in scrub:
                 function([uid for _, uid in batch])
         if progress:
             progress(min(done * BATCH, len(rows)), len(rows))
-    if not rows and _last_purge_was_whole():
+    if _is_scrubbed():
         return Purged()
     scrubbed, reason = _scrub()
-    counts: dict[str, Any] = {"forgotten": forgotten, "expired": expired, "scrubbed": scrubbed}
-    audit.record("purge", actor=actor, scope="", now=now, **counts)
+    audit.record("scrub", actor=actor, scope="", now=now, scrubbed=scrubbed)
     return Purged(forgotten, expired, scrubbed, reason)
 
 
 def _remove(ids: list[int]) -> None:
     Passage.objects.filter(memory__in=ids).delete()
     Conflict.objects.filter(Q(older__in=ids) | Q(newer__in=ids)).delete()
-    Memory.objects.filter(superseded_by__in=ids).update(superseded_by=None)
     rows = Memory.objects.filter(pk__in=ids)
+    for version in rows.exclude(superseded_by=None).oldest_first().only("pk", "superseded_by_id"):
+        version.supersedes.update(superseded_by=version.superseded_by_id)  # the chain closes over the gap
+    Memory.objects.filter(superseded_by__in=ids).update(superseded_by=None)
     rows._raw_delete(rows.db)  # noqa: SLF001 - everything that refers to them is gone; collecting would read the texts
 
 
-def _last_purge_was_whole() -> bool:
-    last = AuditEntry.objects.filter(action="purge").first()
+def _is_scrubbed() -> bool:
+    """Whether nothing was removed since the bytes of all that was removed were scrubbed."""
+    last = AuditEntry.objects.filter(action__in=["purge", "scrub"]).order_by("-pk").first()
     return last is None or bool(last.detail.get("scrubbed"))
 
 
 def _scrub() -> tuple[bool, str]:
     try:
-        scrubbed = search.vendor(connection.vendor).scrub()
+        with search.patience(MOST_WAIT_MS):
+            scrubbed = search.vendor(connection.vendor).scrub()
     except DatabaseError as error:
         return False, f"{error}."
     return scrubbed, "" if scrubbed else "Another connection still reads the old state."
@@ -244,7 +250,7 @@ def reindex(*, progress: Progress | None = None) -> int:
     index = search.vendor(connection.vendor)
     total = Memory.objects.count()
     with transaction.atomic(), connection.cursor() as cursor:
-        for statement in index.install():
+        for statement in (*index.uninstall(), *index.install()):
             cursor.execute(statement)
         for done, memory in enumerate(_with_stale_segments(), start=1):
             memory.save(update_fields=["segments"])

@@ -3,10 +3,12 @@
 import re
 
 from memories.cleaning import clean_label
+from memories.conf import config
 from memories.errors import Rejected
 from memories.models import LABEL, Memory, ProjectAlias
 from memories.projects import project_of
 from memories.querysets import ANY_PROJECT
+from memories.secrets import redact
 
 _ABSOLUTE = re.compile(r"[/~\\]|[A-Za-z]:[/\\]")
 
@@ -14,6 +16,8 @@ _ABSOLUTE = re.compile(r"[/~\\]|[A-Za-z]:[/\\]")
 def label(value: str | None, *, name: str) -> str:
     """A short free text as it is stored. Raises Rejected when it is longer than 200 characters."""
     text = clean_label(value or "")
+    if config().redact_secrets:
+        text, _ = redact(text)
     if len(text) > LABEL:
         raise Rejected(f"{name} may have at most {LABEL} characters; this one has {len(text)}.")
     return text
@@ -21,10 +25,8 @@ def label(value: str | None, *, name: str) -> str:
 
 def project_to_write(project: str | None, *, cwd: str | None, scope: str) -> str:
     """The project a new memory belongs to; "" for one that holds everywhere."""
-    named = label(project, name="project")
-    if named == ANY_PROJECT:
-        return ""
-    return _known(named, scope=scope) if named else _of_folder(cwd, scope=scope)
+    found = project_to_read(project, cwd=cwd, scope=scope)
+    return "" if found == ANY_PROJECT else found
 
 
 def project_to_read(project: str | None, *, cwd: str | None, scope: str) -> str:
@@ -32,8 +34,8 @@ def project_to_read(project: str | None, *, cwd: str | None, scope: str) -> str:
     named = label(project, name="project")
     if named == ANY_PROJECT:
         return ANY_PROJECT
-    found = _known(named, scope=scope) if named else _of_folder(cwd, scope=scope)
-    return found or ANY_PROJECT
+    found = _known(named, scope=scope) if named else ""
+    return found or _of_folder(cwd, scope=scope) or ANY_PROJECT
 
 
 def _of_folder(cwd: str | None, *, scope: str) -> str:
@@ -54,7 +56,7 @@ def _known(name: str, *, scope: str) -> str:
 
 
 def _aliased(name: str, *, scope: str) -> str:
-    if not name:
+    if not name or not ProjectAlias.objects.exists():  # most stores have none, and asking costs the least
         return name
     aliases = ProjectAlias.objects.filter(scope=scope, alias=name).values_list("project", flat=True)
     return next(iter(aliases), name)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from memories import audit, clock
-from memories.draft import Draft, prepare
+from memories.draft import MAX_TAGS, Draft, prepare
 from memories.errors import Conflict, NotFound, Rejected
 from memories.models import Kind, Memory, Reason, Source, Tier
 
@@ -49,16 +49,22 @@ def remember(draft: Draft) -> Remembered:
         reason = f"looks like an instruction to the model ({prepared.poison})"
         audit.record("skip", actor=memory.actor, scope=memory.scope, now=now, reason=reason)
         return Remembered(None, "skipped", reason=reason, redacted=prepared.redacted)
-    with transaction.atomic():
+    try:
         kept, status, superseded = _store(memory, draft, now=now)
+    except IntegrityError:  # the same text lives in this place already: the constraint has decided
+        memory.pk = None
+        kept, status, superseded = _store(memory, draft, now=now, look_for_twin=True)
     return Remembered(kept.uid, status, redacted=prepared.redacted, superseded=superseded)
 
 
-def _store(memory: Memory, draft: Draft, *, now: datetime) -> tuple[Memory, Status, tuple[str, ...]]:
+@transaction.atomic
+def _store(
+    memory: Memory, draft: Draft, *, now: datetime, look_for_twin: bool = False
+) -> tuple[Memory, Status, tuple[str, ...]]:
     targets = _targets(memory.scope, draft.supersedes)
     if targets:
         _inherit(memory, targets, draft)
-    twin = live_twin(memory, now=now)
+    twin = live_twin(memory, now=now) if look_for_twin else None
     targets = [target for target in targets if target != twin]
     status: Status = "refreshed" if twin else "created"
     if twin:
@@ -109,7 +115,7 @@ def _inherit(memory: Memory, targets: list[Memory], draft: Draft) -> None:
         memory.kind = first.kind
     if draft.tags is None:
         memory.tags = first.tags
-    if draft.project is None and draft.cwd is None:
+    if draft.project is None:
         memory.project = first.project
     memory.pinned = memory.pinned or any(target.pinned for target in targets)
     if draft.correction:
@@ -153,7 +159,7 @@ def refresh(twin: Memory, other: Memory, *, now: datetime) -> None:
     twin.expires_at = None if None in ends else max(end for end in ends if end)
     if twin.expires_at is None and twin.tier == Tier.WORKING:
         twin.tier = other.tier if other.tier != Tier.WORKING else Tier.EPISODIC
-    twin.tags = list(dict.fromkeys([*twin.tags, *other.tags]))
+    twin.tags = list(dict.fromkeys([*twin.tags, *other.tags]))[:MAX_TAGS]
     twin.pinned = twin.pinned or other.pinned
     if other.source in _BY_A_PERSON and twin.source not in _BY_A_PERSON:
         twin.source = other.source

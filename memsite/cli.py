@@ -1,5 +1,6 @@
 """The `memory-mcp` command, which is also manage.py."""
 
+import contextlib
 import io
 import os
 import sys
@@ -7,6 +8,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from memsite.env import BadConfiguration
+from memsite.files import create_private
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -38,11 +40,22 @@ def _run(arguments: list[str]) -> None:
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memsite.settings")
     try:
+        if arguments[0] not in ("serve", "help") and not {"--help", "-h"} & set(arguments):
+            _make_room()
         execute_from_command_line(["memory-mcp", *arguments])
     except BadConfiguration as error:
         _leave(str(error), 2)
     except MemoriesError as error:
         _leave(str(error), 1)
+
+
+def _make_room() -> None:
+    """Django opens the database for as little as a check of the models; so its file is made first, for its owner."""
+    from django.conf import settings  # noqa: PLC0415
+
+    with contextlib.suppress(OSError):  # what is wrong with the place is said by the command that needs it
+        if not settings.MEMORY.database.exists():
+            create_private(settings.MEMORY.database)
 
 
 def _leave(sentence: str, code: int) -> None:

@@ -23,7 +23,9 @@ class BadConfiguration(Exception):
     """One line that names the variable, its value and what is allowed."""
 
 
-def _home(value: str | Path) -> Path:
+def _home(value: object) -> Path:
+    if not isinstance(value, str | Path):
+        raise ValueError("a path in quotes is needed")  # noqa: TRY004 - pydantic reports ValueError
     return Path(os.path.abspath(os.path.expanduser(value)))  # noqa: PTH100, PTH111 - resolve() would follow links
 
 
@@ -34,7 +36,7 @@ def _words(value: object) -> object:
 
 
 def _sqlite_only(value: str) -> str:
-    if value and not value.startswith("sqlite:///"):
+    if value and (not value.startswith("sqlite:///") or value.removeprefix("sqlite:///") in ("", ":memory:")):
         raise ValueError("only sqlite:///PATH is supported")
     return value
 

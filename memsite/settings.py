@@ -20,6 +20,8 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
 USE_I18N = False
+DATETIME_FORMAT = "Y-m-d H:i"
+DATE_FORMAT = "Y-m-d"
 
 INSTALLED_APPS = [
     "memsite.apps.AdminConfig",

@@ -7,10 +7,11 @@ from datetime import datetime, timedelta
 
 from django.db import IntegrityError, OperationalError, transaction
 from django.db.models import Count, QuerySet, Sum
-from django.utils import timezone
 
-from memories import injected, search
+from memories import clock, injected, search
+from memories.cleaning import clean
 from memories.conf import config
+from memories.secrets import redact
 from telemetry.models import HarnessSession, InjectedMemory, Injection
 
 MOST_WAIT_MS = 200
@@ -45,15 +46,17 @@ def next_prompt(*, scope: str, harness: str, session: str, reset: bool = False) 
 
     A prompt never waits for a writer: if the count cannot be kept at once it is not kept.
     """
-    row = HarnessSession(scope=scope, harness=harness, session=session)
+    now = clock.now()
+    row = HarnessSession(scope=scope, harness=harness, session=session, context_started_at=now)
     row = HarnessSession.objects.filter(scope=scope, harness=harness, session=session).first() or row
     row.prompts += 1
-    row.last_seen = timezone.now()
+    row.last_seen = now
     if reset:
-        row.context_started_at = row.last_seen
+        row.context_started_at = now
+    changed = ["prompts", "last_seen", *(["context_started_at"] if reset else [])]
     try:
         with search.patience(MOST_WAIT_MS), transaction.atomic():
-            row.save()
+            row.save(update_fields=changed if row.pk else None)
     except (OperationalError, IntegrityError) as error:
         log.warning("A prompt of a session was not counted: %s", error)
     return Context() if reset else _context(row)
@@ -72,7 +75,7 @@ def _context(row: HarnessSession) -> Context:
 
 def report(injection: Report) -> int:
     """Record an injection. Unknown and foreign uids are left out; returns how many memories were counted."""
-    now = timezone.now()
+    now = clock.now()
     with transaction.atomic():
         uids = injected.known(injection.uids, scope=injection.scope)
         if not uids:
@@ -85,21 +88,36 @@ def report(injection: Report) -> int:
             scope=injection.scope,
             project=injection.project,
             session=injection.session,
-            query=injection.query,
+            query=_storable(injection.query),
             chars=injection.chars,
             fingerprint=injection.fingerprint,
-            prompt=_prompt_number(injection),
+            prompt=_prompt_number(injection, now=now),
         )
         InjectedMemory.objects.bulk_create([InjectedMemory(injection=row, memory_uid=uid) for uid in uids])
         injected.count(uids, first_time, now=now)
     return len(uids)
 
 
-def _prompt_number(injection: Report) -> int:
-    row = HarnessSession.objects.filter(
-        scope=injection.scope, harness=injection.harness, session=injection.session
-    ).first()
-    return row.prompts if row else 0
+def _storable(query: str) -> str:
+    """A query like any stored text: clean and without secrets."""
+    text = clean(query)
+    return redact(text)[0] if config().redact_secrets else text
+
+
+def _prompt_number(injection: Report, *, now: datetime) -> int:
+    """The present prompt of the session; a session that nobody heard of yet begins with this injection."""
+    if not injection.session:
+        return 0
+    row, _created = HarnessSession.objects.get_or_create(
+        scope=injection.scope,
+        harness=injection.harness,
+        session=injection.session,
+        defaults={"context_started_at": now, "last_seen": now},
+    )
+    if injection.project and injection.project != row.project:
+        row.project = injection.project
+        row.save(update_fields=["project"])
+    return row.prompts
 
 
 def _not_yet_injected(injection: Report, uids: Iterable[str]) -> list[str]:
@@ -146,7 +164,7 @@ def usage(*, scopes: Iterable[str] = ()) -> Usage:
         name: dict(found.values_list(name).annotate(n=Count("pk")).order_by("-n", name))
         for name in ("harness", "hook")
     }
-    week = timezone.now() - timedelta(days=7)
+    week = clock.now() - timedelta(days=7)
     return Usage(
         total=found.count(),
         last_7_days=found.filter(at__gte=week).count(),

@@ -27,21 +27,20 @@ OFFERED = {
     "live": {"correct", "changed", "edit", "pin", "unpin", "forget", "forget_chain"},
 }
 """Which actions make sense for a memory in which state."""
+PROVENANCE = (
+    ("source", "harness", "session"),
+    ("actor", "tier", "confidence"),
+    ("created_at", "updated_at"),
+    ("access_count", "last_accessed_at"),
+    ("injection_count", "last_injected_at"),
+    "content_hash",
+    "run",
+)
 
 
 @admin.register(Memory)
 class MemoryAdmin(Searching, Writing, Ending):
-    list_display = (
-        "text",
-        "kind",
-        "project",
-        "scope",
-        "tier",
-        "source",
-        "valid_from",
-        "state",
-        "pinned",
-    )
+    list_display = ("text", "state", "pin_mark", "kind", "project", "scope", "since", "source", "tier")
     list_filter = (filters.StateFilter, filters.ScopeFilter, filters.ProjectFilter, "kind", "tier", "source")
     list_per_page = 50
     ordering = ("-updated_at", "-pk")
@@ -58,30 +57,9 @@ class MemoryAdmin(Searching, Writing, Ending):
         "restore_selected",
     )
     fieldsets: ClassVar = (
-        (None, {"fields": ("uid", "state", "kind", "tags_line", "project", "scope", "pinned")}),
-        ("Validity", {"fields": ("valid_from", "valid_to", "superseded_reason", "expires_at", "deleted_at")}),
-        (
-            "Provenance",
-            {
-                "classes": ("collapse",),
-                "fields": (
-                    "source",
-                    "tier",
-                    "harness",
-                    "session",
-                    "actor",
-                    "confidence",
-                    "run",
-                    "created_at",
-                    "updated_at",
-                    "access_count",
-                    "last_accessed_at",
-                    "injection_count",
-                    "last_injected_at",
-                    "content_hash",
-                ),
-            },
-        ),
+        (None, {"fields": ("uid", ("state", "kind", "pinned"), ("scope", "project", "tags_line"))}),
+        ("Validity", {"fields": (("valid_from", "valid_to", "superseded_reason"), ("expires_at", "deleted_at"))}),
+        ("Provenance", {"classes": ("collapse",), "fields": PROVENANCE}),
     )
     change_form_template = "admin/memories/memory/change_form.html"
 
@@ -95,6 +73,14 @@ class MemoryAdmin(Searching, Writing, Ending):
     @admin.display(description="state")
     def state(self, memory: Any) -> str:
         return str(memory.state)
+
+    @admin.display(description="pinned", ordering="pinned")
+    def pin_mark(self, memory: Memory) -> str:
+        return "pinned" if memory.pinned else ""
+
+    @admin.display(description="valid from", ordering="valid_from")
+    def since(self, memory: Memory) -> str:
+        return f"{memory.valid_from:%Y-%m-%d %H:%M}"
 
     @admin.display(description="tags")
     def tags_line(self, memory: Memory) -> str:
@@ -180,11 +166,19 @@ def _offered(memory: Any) -> set[str]:
 
 def _shown(memory: Memory) -> dict[str, Any]:
     versions = chain_of(memory)
+    entries = AuditEntry.objects.filter(memory_uid=memory.uid)
     return {
         "shown_text": memory.content[:LONGEST_SHOWN],
         "characters": len(memory.content),
         "cut": len(memory.content) > LONGEST_SHOWN,
         "longest_shown": LONGEST_SHOWN,
         "versions": [(version, opening(version.content)) for version in versions] if len(versions) > 1 else [],
-        "audit_entries": AuditEntry.objects.filter(memory_uid=memory.uid)[:AUDITED],
+        "audit_entries": [(entry, _detail(entry)) for entry in entries[:AUDITED]],
     }
+
+
+def _detail(entry: AuditEntry) -> str:
+    values = {
+        name: ", ".join(map(str, value)) if isinstance(value, list) else value for name, value in entry.detail.items()
+    }
+    return "; ".join(f"{name}: {value}" for name, value in values.items())

@@ -16,7 +16,8 @@ UNSPACED = (
     "\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
 )
 _RUN = re.compile(f"[{UNSPACED}]+")
-_GLUED = re.compile(f"[^\\W{UNSPACED}]*[{UNSPACED}][\\w]*")
+_GLUED = re.compile(f"(?<!\\w)[^\\W{UNSPACED}]*+[{UNSPACED}]\\w*")
+"""A word that holds an unspaced run; it begins where a word begins, so that no long word is read twice."""
 _PIECE = re.compile(f"[{UNSPACED}]+|[^\\W{UNSPACED}]+")
 
 

@@ -16,4 +16,10 @@ EMBEDDER = EmbedderOut(name="none", device=None, state="off")
 @router.get("/health", response=HealthOut, summary="Is it up?")
 def health(request: HttpRequest) -> HealthOut:
     database = listing.database_state()
-    return HealthOut(status="ok" if database == "ok" else "degraded", version=VERSION, database=database, embedder=EMBEDDER, pid=os.getpid())
+    return HealthOut(
+        status="ok" if database == "ok" else "degraded",
+        version=VERSION,
+        database=database,
+        embedder=EMBEDDER,
+        pid=os.getpid(),
+    )

@@ -538,6 +538,7 @@ class TestOtherPages:
             assert "unsafe" not in policy, url
             assert "script-src 'self'" in policy, url
             body = response.content.decode()
+            assert not re.search(r">\s*nonce=", body), url
             assert not re.search(r"<style|\sstyle=|\son\w+=|javascript:", body), url
             assert not re.search(r"<script(?![^>]*\ssrc=)(?![^>]*application/json)", body), url
             assert not re.search(r"""(?:src|href)=["'](?:https?:)?//""", body), url

@@ -225,7 +225,12 @@ def test_of_those_that_say_the_same_the_newest_is_injected(remembered):
 
 
 def test_contradictions_are_not_folded(remembered):
-    texts = {"The parrot sleeps.", "The parrot never sleeps.", "The parrot sleeps 5 hours.", "The parrot sleeps -5 hours."}
+    texts = {
+        "The parrot sleeps.",
+        "The parrot never sleeps.",
+        "The parrot sleeps 5 hours.",
+        "The parrot sleeps -5 hours.",
+    }
     for text in texts:
         remembered(text)
 
@@ -236,7 +241,9 @@ def test_recalling_changes_nothing(remembered):
     remembered("the parrot sleeps")
     before = list(Memory.objects.values())
 
-    with CaptureQueriesContext(connection, ) as queries:
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
         injected("parrot")
         searched("parrot")
 

@@ -236,9 +236,7 @@ def test_nuls_neither_stay_nor_harm_the_index(nuls):
     nul = "\x00" * nuls
     content = f"before {nul} after{nul}wards"
 
-    memory = Memory.objects.get(
-        uid=remember(Draft(content=content, tags=[f"tag{nul}"], project=f"acme/{nul}shop")).uid
-    )
+    memory = Memory.objects.get(uid=remember(Draft(content=content, tags=[f"tag{nul}"], project=f"acme/{nul}shop")).uid)
 
     assert "\x00" not in memory.content
     assert (memory.tags, memory.project) == (["tag"], "acme/shop")
@@ -248,7 +246,9 @@ def test_nuls_neither_stay_nor_harm_the_index(nuls):
     assert lifecycle.problems() == []
 
 
-@pytest.mark.parametrize("name", ["mem-palace", "a:b", "a/b", "a,b", "a b", "🦜/shop", "%", "_", "50%_off", "a'b", 'a"b'])
+@pytest.mark.parametrize(
+    "name", ["mem-palace", "a:b", "a/b", "a,b", "a b", "🦜/shop", "%", "_", "50%_off", "a'b", 'a"b']
+)
 def test_a_project_of_any_name_keeps_it_and_is_told_from_others(remembered, name):
     remembered("the flag is green", project=name)
     remembered("the flag is blue", project="another/one")

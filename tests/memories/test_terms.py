@@ -234,5 +234,10 @@ def test_texts_without_any_telling_word_are_not_taken_for_each_other(remembered,
     for text in ("who?", "what?"):
         remembered(text)
 
-    items = [item for item in recall(Question(query="who what", mode="search")).items]
+    items = recall(Question(query="who what", mode="search")).items
     assert len(reading._folded(iter(items), 5)) == 2
+
+
+@pytest.mark.parametrize("text", ["x" * 200_000, "ab" * 100_000, "ab_" * 70_000, "数据" * 100_000])
+def test_one_endless_word_is_segmented_in_linear_time(text):
+    assert len(segments(text)) <= 3 * len(text)  # a quadratic pattern took more than a minute
