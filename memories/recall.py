@@ -129,7 +129,7 @@ def _ranked(queryset: MemoryQuerySet, question: Question, places: Collection[Pla
             uid, valid_from, injections = traits[hit.id]
             boost = injection_boost(injections)
             why = {**hit.why, "coverage": round(hit.coverage, 4), "boosts": {"injections": round(boost, 4)}}
-            hits.append(_Hit(hit.id, uid, valid_from, hit.score * boost, hit.coverage, why))
+            hits.append(_Hit(hit.id, uid, valid_from, hit.score * boost, hit.relevance, why))
     newest_first = sorted(hits, key=lambda hit: (hit.valid_from, hit.id), reverse=True)
     return sorted(newest_first, key=lambda hit: -hit.score)
 

@@ -71,7 +71,7 @@ class Env(BaseModel):
     )
     allowed_hosts: Words = Field(default=(), description="Further Host names to answer to, with commas between")
     inject_min_relevance: Share = Field(
-        default=0.5, description="Least relevance (0 to 1) of a memory that is put into a prompt"
+        default=0.55, description="Least relevance (0 to 1) of a memory that is put into a prompt"
     )
     inject_boost: float = Field(
         default=0.15, ge=0, le=1, description="How much having been injected before lifts a memory"

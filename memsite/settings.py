@@ -20,10 +20,9 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
 USE_I18N = False
-DATETIME_FORMAT = "Y-m-d H:i"
-DATE_FORMAT = "Y-m-d"
 
 INSTALLED_APPS = [
+    "memsite",  # first: its templates win over the admin's
     "memsite.apps.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -33,7 +32,6 @@ INSTALLED_APPS = [
     "ninja",
     "memories",
     "telemetry",
-    "memsite",
 ]
 
 DATABASES = {
