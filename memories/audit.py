@@ -5,12 +5,8 @@ from datetime import datetime
 from memories.models import AuditEntry
 
 
-def record(
-    action: str, *, actor: str, scope: str, now: datetime, uid: str = "", **detail: object
-) -> AuditEntry:
-    return AuditEntry.objects.create(
-        action=action, actor=actor, scope=scope, memory_uid=uid, at=now, detail=detail
-    )
+def record(action: str, *, actor: str, scope: str, now: datetime, uid: str = "", **detail: object) -> AuditEntry:
+    return AuditEntry.objects.create(action=action, actor=actor, scope=scope, memory_uid=uid, at=now, detail=detail)
 
 
 def record_each(action: str, uids: list[str], *, actor: str, scope: str, now: datetime) -> None:

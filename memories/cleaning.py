@@ -23,12 +23,8 @@ _LT = rf"(?:<|{_AMP}(?:lt|\#0{{0,6}}60|\#x0{{0,6}}3c);|\\{{1,4}}u003c)"
 _GT = rf"(?:>|{_AMP}(?:gt|\#0{{0,6}}62|\#x0{{0,6}}3e);|\\{{1,4}}u003e)"
 _GAP = r"\s{0,20}"
 _OURS = re.compile(rf"{_LT}{_GAP}(?P<close>/?){_GAP}semantic-memory{_GAP}{_GT}", re.IGNORECASE)
-_WRAPPERS = (
-    r"(?P<name>system[-_]reminder|hook[-_]context|additional[-_]?context|hook[-_]additional[-_]context)"
-)
-_WRAPPER_START = re.compile(
-    rf"{_LT}{_GAP}{_WRAPPERS}{_GAP}{_GT}\s*(?:[\w ./-]{{1,80}}:\s*)?\Z", re.IGNORECASE
-)
+_WRAPPERS = r"(?P<name>system[-_]reminder|hook[-_]context|additional[-_]?context|hook[-_]additional[-_]context)"
+_WRAPPER_START = re.compile(rf"{_LT}{_GAP}{_WRAPPERS}{_GAP}{_GT}\s*(?:[\w ./-]{{1,80}}:\s*)?\Z", re.IGNORECASE)
 _WRAPPER_END = re.compile(rf"{_GAP}{_LT}{_GAP}/{_GAP}{_WRAPPERS}{_GAP}{_GT}", re.IGNORECASE)
 _WRAPPER_REACH = 250
 _BLANK_LINE = re.compile(r"\n[^\S\n]*+\n|\Z")
@@ -62,8 +58,7 @@ _POISON = {
     "(?:anweisung|instruktion|befehl|vorgabe)",
     "spanish": "(?:ignor|olvid)(?:[ae]n?|ar) (?:(?:todas|las|tus|sus|anteriores|previas) ){1,4}"
     "(?:instrucciones|órdenes)",
-    "french": "(?:ignor|oubli)e[zr]? (?:(?:toutes|les|tes|vos|ces|précédentes) ){1,4}"
-    "(?:instructions|consignes)",
+    "french": "(?:ignor|oubli)e[zr]? (?:(?:toutes|les|tes|vos|ces|précédentes) ){1,4}(?:instructions|consignes)",
 }
 _POISONED = {name: re.compile(pattern.replace(" ", r"\s{1,9}")) for name, pattern in _POISON.items()}
 

@@ -75,9 +75,7 @@ def readable(content: str) -> tuple[str, tuple[str, ...]]:
         raise Rejected("content is empty, or nothing is left of it after cleaning.")
     longest = config().max_content_chars
     if len(text) > longest:
-        raise Rejected(
-            f"content has {len(text)} characters; at most {longest} are kept (MEMORY_MAX_CONTENT_CHARS)."
-        )
+        raise Rejected(f"content has {len(text)} characters; at most {longest} are kept (MEMORY_MAX_CONTENT_CHARS).")
     return redact(text) if config().redact_secrets else (text, ())
 
 

@@ -3,7 +3,6 @@
 Every message is one sentence that says what was wrong and, where it helps, what is allowed.
 """
 
-
 SQLITE_FULL = 13
 
 

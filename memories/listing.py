@@ -119,11 +119,7 @@ def _counted(memories: MemoryQuerySet, field: str) -> dict[str, int]:
 
 def _database_bytes() -> int:
     database = config().database
-    return sum(
-        path.stat().st_size
-        for path in (database, database.with_name(f"{database.name}-wal"))
-        if path.exists()
-    )
+    return sum(path.stat().st_size for path in (database, database.with_name(f"{database.name}-wal")) if path.exists())
 
 
 def database_state() -> Literal["ok", "busy", "failed"]:

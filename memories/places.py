@@ -10,13 +10,16 @@ from memories.projects import project_of
 from memories.querysets import ANY_PROJECT
 from memories.secrets import redact
 
+SHORTEST_SECRET = 12
 _ABSOLUTE = re.compile(r"[/~\\]|[A-Za-z]:[/\\]")
 
 
 def label(value: str | None, *, name: str) -> str:
     """A short free text as it is stored. Raises Rejected when it is longer than 200 characters."""
-    text = clean_label(value or "")
-    if config().redact_secrets:
+    if not value:
+        return ""
+    text = clean_label(value)
+    if len(text) >= SHORTEST_SECRET and config().redact_secrets:
         text, _ = redact(text)
     if len(text) > LABEL:
         raise Rejected(f"{name} may have at most {LABEL} characters; this one has {len(text)}.")

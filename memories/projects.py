@@ -16,9 +16,7 @@ _TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp")  # noqa: S108 (names to recogn
 
 _SECTION = re.compile(r'\s*\[\s*(?P<name>[\w.-]+)\s*(?:"(?P<sub>(?:[^"\\]|\\.)*)"\s*)?\](?P<rest>.*)')
 _VARIABLE = re.compile(r"\s*(?P<name>[A-Za-z][\w-]*)\s*=\s*(?P<value>.*)")
-_VALUE_PART = re.compile(
-    r'"(?P<quoted>(?:[^"\\]|\\.)*)"?|\\(?P<escaped>.)|(?P<comment>[#;].*)|(?P<plain>[^"\\#;]+)'
-)
+_VALUE_PART = re.compile(r'"(?P<quoted>(?:[^"\\]|\\.)*)"?|\\(?P<escaped>.)|(?P<comment>[#;].*)|(?P<plain>[^"\\#;]+)')
 _ESCAPE = re.compile(r"\\(.)")
 _SCP_LIKE = re.compile(r"(?:[^/:\[]*\[[^/\]]*\]|[^/:]+):(?P<path>.*)", re.DOTALL)
 _WINDOWS_DRIVE = re.compile(r"[A-Za-z]:/")
@@ -58,9 +56,7 @@ def _holds_everything(folder: Path) -> bool:
 
 def _is_temporary(folder: Path) -> bool:
     places = (*_TEMPORARY, tempfile.gettempdir())
-    return any(
-        folder.is_relative_to(place) or folder.is_relative_to(os.path.realpath(place)) for place in places
-    )
+    return any(folder.is_relative_to(place) or folder.is_relative_to(os.path.realpath(place)) for place in places)
 
 
 def _repository_name(root: Path) -> str | None:
@@ -90,9 +86,7 @@ def _linked(link: Path) -> tuple[Path, Path]:
         common = Path(os.path.realpath(git / _read(git / "commondir").strip()))
     except FileNotFoundError:  # a submodule, or a repository with its folder elsewhere
         return git, link.parent
-    return common, common.parent if common.name.startswith(".") else common.with_name(
-        common.name.removesuffix(".git")
-    )
+    return common, common.parent if common.name.startswith(".") else common.with_name(common.name.removesuffix(".git"))
 
 
 def _read(path: Path) -> str:

@@ -176,9 +176,7 @@ def _items(hits: list[_Hit], question: Question) -> Iterator[Item]:
 
 def _item(hit: _Hit, memory: Memory, words: Sequence[str]) -> Item:
     shown = excerpt(memory.content, words)
-    entry = Entry.of(
-        uid=memory.uid, kind=memory.kind, project=memory.project, valid_from=memory.valid_from, text=shown
-    )
+    entry = Entry.of(uid=memory.uid, kind=memory.kind, project=memory.project, valid_from=memory.valid_from, text=shown)
     return Item(memory, shown, entry, round(hit.score, 4), round(hit.relevance, 4), hit.why)
 
 
@@ -205,4 +203,3 @@ def _fitting(items: Sequence[Item], budget: int) -> tuple[list[Item], int]:
             fitting.append(item)
             left -= size
     return fitting, len(items) - len(fitting)
-

@@ -16,6 +16,7 @@ __all__ = ["Draft", "Remembered", "remember"]
 
 type Status = Literal["created", "refreshed", "skipped"]
 
+MOST_SUPERSEDED = 500
 _BY_A_PERSON = frozenset({Source.CHAT, Source.ADMIN})
 
 
@@ -98,6 +99,8 @@ def _targets(scope: str, uids: Sequence[str]) -> list[Memory]:
     """The live memories that are to be superseded, oldest first."""
     if not uids:
         return []
+    if len(uids) > MOST_SUPERSEDED:
+        raise Rejected(f"supersedes may name at most {MOST_SUPERSEDED} memories; this one has {len(uids)}.")
     found = list(Memory.objects.in_scope(scope).identified(uids).filter(deleted_at=None).oldest_first())
     missing = sorted(set(uids) - {target.uid for target in found})
     if missing:
@@ -135,9 +138,7 @@ def _end_of(target: Memory, kept: Memory, draft: Draft, *, now: datetime) -> dat
 
 def live_twin(memory: Memory, *, now: datetime) -> Memory | None:
     """The live memory with the same text in the same place; one that has expired is closed first."""
-    live = Memory.objects.live().filter(
-        scope=memory.scope, project=memory.project, content_hash=memory.content_hash
-    )
+    live = Memory.objects.live().filter(scope=memory.scope, project=memory.project, content_hash=memory.content_hash)
     twin = live.exclude(pk=memory.pk).first()
     if twin and Memory.objects.filter(pk=twin.pk).expired(now).exists():
         close(twin, at=twin.expires_at or now)
@@ -165,9 +166,7 @@ def refresh(twin: Memory, other: Memory, *, now: datetime) -> None:
         twin.source = other.source
     twin.confidence = max(twin.confidence, other.confidence)
     twin.updated_at = now
-    twin.save(
-        update_fields=["kind", "expires_at", "tier", "tags", "pinned", "source", "confidence", "updated_at"]
-    )
+    twin.save(update_fields=["kind", "expires_at", "tier", "tags", "pinned", "source", "confidence", "updated_at"])
 
 
 def supersede(older: Memory, newer: Memory, *, reason: Reason, at: datetime, now: datetime) -> None:

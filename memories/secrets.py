@@ -28,9 +28,7 @@ _W = "[A-Za-z0-9_-]"
 # No word before it, except the letter of an escaped newline or tab (`"...\neyJ..."` in JSON).
 _LEFT = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))"
 _PEM_BREAK = r"(?: [\s\\\"'>|+,-] | (?<=\\)[nr] )*+"
-_PEM_LINE = (
-    rf"{_PEM_BREAK} (?: [A-Za-z0-9+/=]{{16,}}+ | (?:Proc-Type|DEK-Info|Version|Comment):[^\n\\]{{0,200}}+ )"
-)
+_PEM_LINE = rf"{_PEM_BREAK} (?: [A-Za-z0-9+/=]{{16,}}+ | (?:Proc-Type|DEK-Info|Version|Comment):[^\n\\]{{0,200}}+ )"
 _PEM_TEXT = r"(?: [^-] | -(?!----) )"
 _PEM_END = r"-----END\ [A-Z0-9\ ]{0,40}PRIVATE\ KEY(?:\ BLOCK)?-----"
 _PEM = rf"""
@@ -143,9 +141,7 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
     """The text with each secret as `[redacted:<type>]`, and the sorted types. Idempotent."""
     found: set[str] = set()
     before: str | None = None
-    while (
-        text != before
-    ):  # a replacement may lay another secret bare; each round removes text, two are the rule
+    while text != before:  # a replacement may lay another secret bare; each round removes text, two are the rule
         before = text
         text = _redact_once(text, found)
     return text, tuple(sorted(found))

@@ -19,9 +19,7 @@ _NAMES = re.findall(
     local-command- persisted-output
     """,
 )
-_WORDS = re.findall(
-    r"\S+", "system user assistant human tool tools instructions context invoke parameter thinking sys"
-)
+_WORDS = re.findall(r"\S+", "system user assistant human tool tools instructions context invoke parameter thinking sys")
 _SPECIAL = r"\|[a-z_▁]"  # <|im_start|>
 
 # Characters that a reader does not see (Default_Ignorable_Code_Point) and control characters.
@@ -45,9 +43,7 @@ def _loosely(name: str) -> str:
     return r"\s*".join(map(re.escape, name))
 
 
-_PROTECTED = (
-    rf"[\s/]*(?:{'|'.join(map(_loosely, _NAMES))}|(?:{'|'.join(map(_loosely, _WORDS))})(?![\w-])|{_SPECIAL})"
-)
+_PROTECTED = rf"[\s/]*(?:{'|'.join(map(_loosely, _NAMES))}|(?:{'|'.join(map(_loosely, _WORDS))})(?![\w-])|{_SPECIAL})"
 _PROTECTED_NAME = re.compile(_PROTECTED)
 _PROTECTED_TAG = re.compile(f"<{_PROTECTED}")
 _BEGINNINGS = frozenset(name[:size] for name in (*_NAMES, *_WORDS, "|") for size in range(len(name) + 1))

@@ -30,9 +30,12 @@ def authentication_is_on() -> bool:
 def authenticate(authorization: str | None) -> Principal:
     """Who the value of an Authorization header stands for; VISITOR while authentication is off.
 
-    One query at most. Raises Unauthorized when authentication is on and the header names no valid token.
+    Raises Unauthorized when authentication is on and the header names no valid token.
     """
-    given = hash_token(_bearer(authorization))
+    bearer = _bearer(authorization)
+    if not bearer and not authentication_is_on():
+        return VISITOR
+    given = hash_token(bearer)
     owner = settings.MEMORY.token
     if owner and hmac.compare_digest(given, hash_token(owner)):
         return OWNER

@@ -58,17 +58,13 @@ class Env(BaseModel):
     database_url: Annotated[str, AfterValidator(_sqlite_only)] = Field(
         default="", alias="DATABASE_URL", description="`sqlite:///PATH`, instead of MEMORY_DB_PATH"
     )
-    scope: str = Field(
-        default="default", min_length=1, max_length=200, description="Scope of a call that names none"
-    )
+    scope: str = Field(default="default", min_length=1, max_length=200, description="Scope of a call that names none")
     host: str = Field(default="127.0.0.1", min_length=1, description="Address to listen on")
     port: int = Field(default=8765, ge=0, le=65535, description="Port to listen on; 0 = any free one")
     discovery_file: str = Field(
         default="", description="Where the address is published; empty = `<db>.server.json`, `off` = nowhere"
     )
-    token: str = Field(
-        default="", repr=False, description="Owner's bearer token; setting it turns authentication on"
-    )
+    token: str = Field(default="", repr=False, description="Owner's bearer token; setting it turns authentication on")
     allowed_hosts: Words = Field(default=(), description="Further Host names to answer to, with commas between")
     inject_min_relevance: Share = Field(
         default=0.55, description="Least relevance (0 to 1) of a memory that is put into a prompt"
@@ -158,9 +154,7 @@ def load_env(environ: Mapping[str, str]) -> Env:
     for warning in (*_near_misses(ours, list(variables)), *_near_misses(file, list(Env.model_fields))):
         sys.stderr.write(f"memory-mcp: {warning}\n")
     try:
-        return Env.model_validate(
-            {Env.model_fields[name].alias or name: value for name, value in given.items()}
-        )
+        return Env.model_validate({Env.model_fields[name].alias or name: value for name, value in given.items()})
     except ValidationError as error:
         raise BadConfiguration(_sentence(error)) from None
 

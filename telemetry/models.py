@@ -21,9 +21,7 @@ class HarnessSession(models.Model):
     last_seen = models.DateTimeField(default=timezone.now)
 
     class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint("scope", "harness", "session", name="harness_session_unique")
-        ]
+        constraints: ClassVar = [models.UniqueConstraint("scope", "harness", "session", name="harness_session_unique")]
 
     def __str__(self) -> str:
         return f"{self.harness} {self.session}".strip()
@@ -60,9 +58,7 @@ class InjectedMemory(models.Model):
 
     class Meta:
         verbose_name_plural = "injected memories"
-        constraints: ClassVar = [
-            models.UniqueConstraint("injection", "memory_uid", name="injected_memory_unique")
-        ]
+        constraints: ClassVar = [models.UniqueConstraint("injection", "memory_uid", name="injected_memory_unique")]
 
     def __str__(self) -> str:
         return self.memory_uid

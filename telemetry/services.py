@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, OperationalError, transaction
@@ -11,6 +11,7 @@ from django.db.models import Count, QuerySet, Sum
 from memories import clock, injected, search
 from memories.cleaning import clean
 from memories.conf import config
+from memories.places import label
 from memories.secrets import redact
 from telemetry.models import HarnessSession, InjectedMemory, Injection
 
@@ -47,6 +48,7 @@ def next_prompt(*, scope: str, harness: str, session: str, reset: bool = False) 
     A prompt never waits for a writer: if the count cannot be kept at once it is not kept.
     """
     now = clock.now()
+    harness, session = label(harness, name="harness"), label(session, name="session")
     row = HarnessSession(scope=scope, harness=harness, session=session, context_started_at=now)
     row = HarnessSession.objects.filter(scope=scope, harness=harness, session=session).first() or row
     row.prompts += 1
@@ -76,6 +78,12 @@ def _context(row: HarnessSession) -> Context:
 def report(injection: Report) -> int:
     """Record an injection. Unknown and foreign uids are left out; returns how many memories were counted."""
     now = clock.now()
+    injection = replace(
+        injection,
+        harness=label(injection.harness, name="harness"),
+        hook=label(injection.hook, name="hook"),
+        session=label(injection.session, name="session"),
+    )
     with transaction.atomic():
         uids = injected.known(injection.uids, scope=injection.scope)
         if not uids:
@@ -138,10 +146,10 @@ def _not_yet_injected(injection: Report, uids: Iterable[str]) -> list[str]:
 def injections(
     *, scopes: Iterable[str] = (), harness: str | None = None, project: str | None = None
 ) -> QuerySet[Injection]:
-    """Injections newest first, within some scopes (none named: all)."""
+    """Injections newest first, within some scopes (none named: all); what is empty does not filter."""
     found = Injection.objects.prefetch_related("memories").order_by("-at", "-pk")
     wanted = {"scope__in": list(scopes) or None, "harness": harness, "project": project}
-    return found.filter(**{name: value for name, value in wanted.items() if value is not None})
+    return found.filter(**{name: value for name, value in wanted.items() if value})
 
 
 @dataclass(frozen=True)
@@ -161,8 +169,7 @@ def usage(*, scopes: Iterable[str] = ()) -> Usage:
     found = injections(scopes=scopes).order_by().prefetch_related(None)
     chars = found.aggregate(sum=Sum("chars"))["sum"] or 0
     counts = {
-        name: dict(found.values_list(name).annotate(n=Count("pk")).order_by("-n", name))
-        for name in ("harness", "hook")
+        name: dict(found.values_list(name).annotate(n=Count("pk")).order_by("-n", name)) for name in ("harness", "hook")
     }
     week = clock.now() - timedelta(days=7)
     return Usage(

@@ -18,7 +18,7 @@ from memories.search import Place
 from memories.search.terms import Term, any_of, query_terms
 
 MAX_TERMS = 24
-"""Of a longer prompt the rarest ones: a dozen loses a sixth of the reciprocal rank on long prompts, more gain nothing."""
+"""Of a longer prompt the rarest ones: a dozen costs a quarter of the reciprocal rank, more gain nothing."""
 MOST_WEIGHED = 64
 CANDIDATES = 50
 BM25_SHARE = 0.4
@@ -77,9 +77,7 @@ class _Search:
     def run(self, terms: list[Term]) -> list[Hit]:
         if len(terms) > MAX_TERMS:
             terms = self._most_telling(terms)
-        words = self.index.ranked(
-            self.queryset, self.index.within(any_of(terms), self.places), limit=CANDIDATES
-        )
+        words = self.index.ranked(self.queryset, self.index.within(any_of(terms), self.places), limit=CANDIDATES)
         weighed = self._weigh(terms, frozenset(one for one, _ in words))
         strange = [one.term for one in weighed if self._may_be_a_piece(one)]
         pieces = self._pieces(strange)
@@ -97,9 +95,7 @@ class _Search:
         return [term for _, _, term in known] or terms[:MAX_TERMS]
 
     def _may_be_a_piece(self, one: Weighed) -> bool:
-        return (
-            not one.documents and not one.term.is_compound and len(one.term.text) >= self.index.SHORTEST_PIECE
-        )
+        return not one.documents and not one.term.is_compound and len(one.term.text) >= self.index.SHORTEST_PIECE
 
     def _pieces(self, terms: list[Term]) -> list[tuple[int, float]]:
         if not terms:

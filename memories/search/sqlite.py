@@ -122,9 +122,7 @@ def within(expression: str, places: Iterable[Place]) -> str:
     return f"{words} AND place : ({' OR '.join(tokens)})" if tokens else words
 
 
-def ranked(
-    queryset: MemoryQuerySet, expression: str, *, limit: int, table: str = WORDS
-) -> list[tuple[int, float]]:
+def ranked(queryset: MemoryQuerySet, expression: str, *, limit: int, table: str = WORDS) -> list[tuple[int, float]]:
     """(memory id, BM25 score, higher is better) of the best matches inside the queryset, best first.
 
     Ordered by the score alone: a second key costs a fifth of the query, and callers order anyway.
@@ -139,9 +137,7 @@ def ranked(
         return [(one, -rank) for one, rank in cursor.fetchall()]
 
 
-def occurrences(
-    expression: str, ids: Collection[int] = (), *, table: str = WORDS
-) -> tuple[int, frozenset[int]]:
+def occurrences(expression: str, ids: Collection[int] = (), *, table: str = WORDS) -> tuple[int, frozenset[int]]:
     """How many rows of the whole table match, and which of `ids` are among them, in one pass.
 
     `+rowid` keeps SQLite from seeking each id in the index, which costs more than reading the postings once.

@@ -67,12 +67,12 @@ def _shortened(query: str) -> str:
 
 def _compounds(query: str) -> Iterator[Term]:
     for found in _COMPOUND.findall(without_unspaced(query)):
-        yield Term(found.casefold(), is_compound=True)
+        yield Term(found.lower(), is_compound=True)
 
 
 def _words(query: str, stopwords: frozenset[str], *, shortest: int = 2) -> Iterator[Term]:
     for found in _WORD.findall(without_unspaced(query)):
-        word = found.casefold()
+        word = found.lower()  # casefold() would make of ß what no index holds
         if word not in stopwords and (len(word) >= shortest or word.isdigit()):
             yield Term(word)
 

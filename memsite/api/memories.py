@@ -62,9 +62,7 @@ def _context(body: RecallIn, *, scope: str) -> telemetry.Context:
     """What the session has in its context already; without a session, or when searching, nothing is left out."""
     if body.mode != "inject" or not body.session:
         return telemetry.Context()
-    return telemetry.next_prompt(
-        scope=scope, harness=body.harness or "", session=body.session, reset=body.reset
-    )
+    return telemetry.next_prompt(scope=scope, harness=body.harness or "", session=body.session, reset=body.reset)
 
 
 class MemoryFilters(Schema):

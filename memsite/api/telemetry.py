@@ -4,7 +4,8 @@ from django.http import HttpRequest
 from ninja import Router, Status
 
 from memories import listing
-from memories.places import project_to_write
+from memories.places import project_to_read, project_to_write
+from memories.querysets import ANY_PROJECT
 from memsite.api import who
 from memsite.api.health import EMBEDDER
 from memsite.api.schemas import (
@@ -43,7 +44,9 @@ def list_injections(
     offset: int = 0,
 ) -> InjectionPageOut:
     listing.check_page(limit, offset)
-    found = telemetry.injections(scopes=[who.scope(request, scope)], harness=harness, project=project)
+    reached = who.scope(request, scope)
+    wanted = project_to_read(project, cwd=None, scope=reached)
+    found = telemetry.injections(scopes=[reached], harness=harness, project=None if wanted == ANY_PROJECT else wanted)
     items = [
         InjectionOut.model_construct(
             **{name: getattr(row, name) for name in InjectionOut.model_fields if name != "uids"},
@@ -61,9 +64,7 @@ def read_stats(request: HttpRequest) -> StatsOut:
     usage = telemetry.usage(scopes=scopes)
     most = [MostInjectedOut(uid=uid, count=count) for uid, count in usage.most_injected]
     return StatsOut(
-        memories=MemoryTotalsOut(
-            by_state=stats.by_state, by_kind=stats.by_kind, by_project=stats.by_project
-        ),
+        memories=MemoryTotalsOut(by_state=stats.by_state, by_kind=stats.by_kind, by_project=stats.by_project),
         vectors=VectorTotalsOut(),
         database_bytes=stats.database_bytes,
         embedder=EMBEDDER,

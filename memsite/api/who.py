@@ -7,6 +7,7 @@ from django.http import HttpRequest
 
 from memories import lifecycle
 from memories.errors import NotFound
+from memories.places import label
 from memories.principal import ANYONE, Principal
 
 
@@ -23,7 +24,7 @@ def writer(request: HttpRequest) -> Principal:
 
 
 def scope(request: HttpRequest, asked: str | None) -> str:
-    return principal(request).scope(asked, default=settings.MEMORY.scope)
+    return principal(request).scope(label(asked, name="scope"), default=settings.MEMORY.scope)
 
 
 def scope_of(request: HttpRequest, uid: str) -> str:

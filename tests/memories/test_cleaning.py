@@ -145,9 +145,7 @@ def test_cleaning_clean_text_keeps_its_guarantees(text):
     cleaned = clean(text)
 
     assert cleaned == cleaned.strip()
-    assert not re.search(
-        "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufeff]", cleaned
-    )
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufeff]", cleaned)
     assert not re.search("<semantic-memory>", cleaned, re.IGNORECASE)
 
 

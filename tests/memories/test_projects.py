@@ -14,11 +14,7 @@ ORIGIN = "git@github.com:Acme/Shop.git"
 
 def repository(root, url=ORIGIN, *, config=None):
     (root / ".git").mkdir(parents=True)
-    text = (
-        f'[core]\n\tbare = false\n[remote "origin"]\n\turl = {url}\n\tfetch = +refs/*\n'
-        if url
-        else "[core]\n"
-    )
+    text = f'[core]\n\tbare = false\n[remote "origin"]\n\turl = {url}\n\tfetch = +refs/*\n' if url else "[core]\n"
     (root / ".git" / "config").write_text(text if config is None else config)
     return root
 
@@ -139,9 +135,7 @@ def test_a_submodule_is_a_project_of_its_own(tmp_path, main):
     assert project_of(str(main)) == "acme/whole"
 
 
-@pytest.mark.parametrize(
-    "cwd", [None, "", "relative/path", ".", "~", "/tmp\0x", "/", "/tmp", "/tmp/x/y", "/var/tmp/z"]
-)
+@pytest.mark.parametrize("cwd", [None, "", "relative/path", ".", "~", "/tmp\0x", "/", "/tmp", "/tmp/x/y", "/var/tmp/z"])
 def test_some_places_are_no_project(cwd):
     assert project_of(cwd) == ""
 

@@ -153,11 +153,7 @@ def test_the_text_after_a_truncated_key_stays():
     assert redacted == "[redacted:private-key]\nThe server fails."
 
 
-@given(
-    st.lists(
-        st.sampled_from([*(text for _, text in SECRETS), *PLAIN, " ", "\n", "=", ":", '"', "@", "-", "["])
-    )
-)
+@given(st.lists(st.sampled_from([*(text for _, text in SECRETS), *PLAIN, " ", "\n", "=", ":", '"', "@", "-", "["])))
 def test_redacting_redacted_text_changes_nothing(parts):
     redacted, _ = redact("".join(parts))
 
@@ -182,10 +178,7 @@ def test_letters_that_grow_in_lower_case_do_not_shift_a_secret(text):
 @pytest.mark.parametrize(
     "text",
     [
-        (
-            "the password is in the token store, the private key and the secret pass through https://x.y/z "
-            * 21_000
-        ),
+        ("the password is in the token store, the private key and the secret pass through https://x.y/z " * 21_000),
         "a" * 2_000_000,
         "password=" * 200_000,
         'password="' * 200_000,

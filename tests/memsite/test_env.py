@@ -8,6 +8,8 @@ from memsite import env
 from memsite.env import BadConfiguration, load_env, settings_table
 
 README = Path(__file__).parents[2] / "README.md"
+
+
 @pytest.fixture
 def load(tmp_path):
     """Read a configuration made of a config.toml and some environment variables."""
