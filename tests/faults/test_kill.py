@@ -56,10 +56,10 @@ def ask(port: int, path: str, **body: Any) -> dict[str, Any]:
         return json.load(answer)
 
 
-def clients(port: int, count: int) -> list[subprocess.Popen[str]]:
+def clients(port: int, numbers: range) -> list[subprocess.Popen[str]]:
     return [
         subprocess.Popen([sys.executable, "-c", CLIENT, str(port), str(one)], stdout=subprocess.PIPE, text=True)
-        for one in range(count)
+        for one in numbers
     ]
 
 
@@ -77,7 +77,7 @@ def assert_sound(database: Path) -> None:
 
 def test_every_acknowledged_memory_survives_a_kill_amid_the_writes_of_six_clients(tmp_path: Path):
     with serving(tmp_path) as (service, port):
-        writers = clients(port, 6)
+        writers = clients(port, range(6))
         assert writers[0].stdout
         first = [writers[0].stdout.readline().split() for _ in range(20)]  # all six are in the middle of it
         service.kill()
@@ -91,7 +91,7 @@ def test_every_acknowledged_memory_survives_a_kill_amid_the_writes_of_six_client
 
 def test_two_services_on_one_database_lose_nothing(tmp_path: Path):
     with serving(tmp_path) as (_, one), serving(tmp_path) as (_, other):
-        writers = [*clients(one, 2), *clients(other, 4)[2:]]
+        writers = [*clients(one, range(2)), *clients(other, range(2, 4))]
         kept = [acknowledged(writer) for writer in writers]
         assert [len(lines) for lines in kept] == [200, 200, 200, 200]
         uid, marker = kept[0][-1]  # written through one, found through the other
