@@ -21,7 +21,7 @@ CAPTURED = frozenset({Source.TOOL, Source.COMPACTION})
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """`kind`, `tags` and `project` of None are inherited from what is superseded, else get their defaults.
+    """`kind`, `tags`, `project` and `pinned` of None are inherited from what is superseded, else get their defaults.
 
     `ttl_seconds` makes a working memory; `valid_from` is ISO 8601 and not in the future; `supersedes` holds uids.
     """
@@ -40,7 +40,7 @@ class Draft:
     valid_from: str | date | None = None
     supersedes: Sequence[str] = ()
     correction: bool = False
-    pinned: bool = False
+    pinned: bool | None = None
     confidence: float = 1.0
     run: str = ""
 
@@ -109,7 +109,7 @@ def prepare(draft: Draft, *, now: datetime) -> Prepared:
         content=content,
         segments=segments(content),
         content_hash=content_hash(content),
-        pinned=draft.pinned,
+        pinned=bool(draft.pinned),
         confidence=draft.confidence,
         created_at=now,
         updated_at=now,

@@ -120,7 +120,8 @@ def _inherit(memory: Memory, targets: list[Memory], draft: Draft) -> None:
         memory.tags = first.tags
     if draft.project is None:
         memory.project = first.project
-    memory.pinned = memory.pinned or any(target.pinned for target in targets)
+    if draft.pinned is None:
+        memory.pinned = any(target.pinned for target in targets)
     if draft.correction:
         memory.valid_from = first.valid_from
     youngest = targets[-1]

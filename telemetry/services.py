@@ -49,6 +49,8 @@ def next_prompt(*, scope: str, harness: str, session: str, reset: bool = False) 
     """
     now = clock.now()
     harness, session = label(harness, name="harness"), label(session, name="session")
+    if not session:
+        return Context()
     row = HarnessSession(scope=scope, harness=harness, session=session, context_started_at=now)
     row = HarnessSession.objects.filter(scope=scope, harness=harness, session=session).first() or row
     row.prompts += 1

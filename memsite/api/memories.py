@@ -112,6 +112,8 @@ def change_memory(request: HttpRequest, uid: str, body: MemoryPatch) -> MemoryOu
         **metadata,
     )
     kept = remember(draft)
+    if kept.uid == uid:  # the same text: there is only its metadata to change
+        return MemoryOut.of(edit(uid, actor=principal.name, scope=scope, **metadata))
     return MemoryOut.of(lifecycle.find(str(kept.uid), scope=scope))
 
 

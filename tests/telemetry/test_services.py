@@ -201,7 +201,6 @@ def test_injections_are_listed_newest_first_within_scopes(parrot, remembered):
     assert [row.query for row in injections(scopes=["default"])] == ["two", "one"]
     assert [row.query for row in injections(harness="codex")] == ["three", "one"]
     assert [row.query for row in injections(project="acme/shop")] == ["two"]
-    assert [row.query for row in injections(project="")] == ["three", "one"]
 
 
 def test_usage_in_numbers(parrot, remembered, freeze):
