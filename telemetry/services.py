@@ -148,10 +148,10 @@ def _not_yet_injected(injection: Report, uids: Iterable[str]) -> list[str]:
 def injections(
     *, scopes: Iterable[str] = (), harness: str | None = None, project: str | None = None
 ) -> QuerySet[Injection]:
-    """Injections newest first, within some scopes (none named: all); what is empty does not filter."""
+    """Injections newest first, within some scopes (none named: all)."""
     found = Injection.objects.prefetch_related("memories").order_by("-at", "-pk")
     wanted = {"scope__in": list(scopes) or None, "harness": harness, "project": project}
-    return found.filter(**{name: value for name, value in wanted.items() if value})
+    return found.filter(**{name: value for name, value in wanted.items() if value is not None})
 
 
 @dataclass(frozen=True)
