@@ -62,7 +62,7 @@ class Filters:
             return Memory.objects.superseded().unexpired(now)
         if self.state == "all":
             return Memory.objects.filter(deleted_at=None).unexpired(now)
-        raise Rejected(f"state {self.state!r} is unknown; it is live, superseded or all.")
+        raise Rejected(f"state {self.state[:40]!r} is unknown; it is live, superseded or all.")
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ def _targets(scope: str, uids: Sequence[str]) -> list[Memory]:
     found = list(Memory.objects.in_scope(scope).identified(uids).filter(deleted_at=None).oldest_first())
     missing = sorted(set(uids) - {target.uid for target in found})
     if missing:
-        raise NotFound(f"There is no memory {missing[0]} in this scope.")
+        raise NotFound(f"There is no memory {missing[0][:40]} in this scope.")
     for target in found:
         if target.valid_to is not None:
             raise Conflict(f"Memory {target.uid} is already superseded.")

@@ -30,8 +30,8 @@ def problem(status: int, detail: str, *, code: str = "") -> JsonResponse:
 def sentence(error: ValidationError) -> str:
     """The first thing that is wrong with a request, as one sentence."""
     first: dict[str, Any] = error.errors[0]
-    place = [str(part) for part in first["loc"] if part not in ("body", "query", "path")]
-    name = ".".join(place[1:] or place) or "The body"
+    _source, *place = map(str, first["loc"])
+    name = ".".join(place[1:] if place[:1] in (["body"], ["filters"]) else place) or "The body"
     return f"{name}: {first['msg']}."
 
 

@@ -46,7 +46,9 @@ def list_injections(
     listing.check_page(limit, offset)
     reached = who.scope(request, scope)
     wanted = project_to_read(project, cwd=None, scope=reached)
-    found = telemetry.injections(scopes=[reached], harness=harness, project=None if wanted == ANY_PROJECT else wanted)
+    found = telemetry.injections(
+        scopes=[reached], harness=harness or None, project=None if wanted == ANY_PROJECT else wanted
+    )
     items = [
         InjectionOut.model_construct(
             **{name: getattr(row, name) for name in InjectionOut.model_fields if name != "uids"},

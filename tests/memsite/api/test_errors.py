@@ -87,7 +87,7 @@ def refused_by_sqlite(code: int) -> OperationalError:
         (refused_by_sqlite(sqlite3.SQLITE_IOERR_WRITE), (503, "store_unavailable")),
         (refused_by_sqlite(sqlite3.SQLITE_FULL), (507, "store_full")),
     ],
-    ids=lambda value: str(value)[:30],
+    ids=["program", "recursion", "read-only", "busy", "input-output", "full"],
 )
 def test_what_fails_inside_is_a_problem_and_in_the_log(
     stack: Callable[..., Rest],

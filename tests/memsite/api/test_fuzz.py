@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
@@ -9,59 +10,120 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memories import lifecycle
+from memories.models import Memory
+from memories.remember import Draft, remember
 
 pytestmark = pytest.mark.django_db
 TEXT = st.text() | st.sampled_from(
-    ["NEAR(", 'say "hi', "a*", "{a b}:c", "\x00" * 50, "\ud800", "数据库 db", "-1", "' OR 1=1"]
+    ["NEAR(", 'say "hi', "a*", "{a b}:c", "\x00" * 50, "\ud800", "数据库 db", "-1", "' OR 1=1", "parrot", "*", "/", "~"]
 )
+NUMBER = st.integers() | st.floats() | st.sampled_from([0, 1, -1, 2**31, 2**63, 2**64, 10**30, 1e300])
 ANY = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | TEXT,
+    st.none() | st.booleans() | NUMBER | TEXT,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
     max_leaves=5,
 )
+TEXTS = st.lists(TEXT, max_size=4) | ANY
+TIME = st.datetimes().map(str) | st.dates().map(str) | st.sampled_from(["9999-12-31T23:59:59-14:00", "0001-01-01"])
 FUZZ = settings(
     max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
+INGEST = {
+    "content": TEXT | ANY,
+    "kind": st.sampled_from(["fact", "artifact"]) | ANY,
+    "source": st.sampled_from(["chat", "tool", "compaction"]) | ANY,
+    "ttl_seconds": NUMBER | ANY,
+    "valid_from": TIME | TEXT | ANY,
+    "tags": TEXTS,
+    "supersedes": TEXTS,
+    "correction": ANY,
+    **dict.fromkeys(("scope", "project", "cwd", "harness", "session", "actor"), TEXT | ANY),
+}
+RECALL = {
+    "query": TEXT | ANY,
+    "mode": st.sampled_from(["inject", "search"]) | ANY,
+    "limit": st.integers(1, 50) | NUMBER | ANY,
+    "budget_chars": st.integers(0, 3000) | NUMBER | ANY,
+    "as_of": TIME | TEXT | ANY,
+    "tags": TEXTS,
+    "kinds": TEXTS,
+    "reset": ANY,
+    **dict.fromkeys(("scope", "project", "cwd", "harness", "session", "hook", "fingerprint"), TEXT | ANY),
+}
+REPORT = {
+    "uids": TEXTS,
+    "chars": NUMBER | ANY,
+    **dict.fromkeys(("scope", "project", "cwd", "harness", "session", "hook", "query", "fingerprint"), TEXT | ANY),
+}
+PATCH = {"content": TEXT | ANY, "tags": TEXTS, **dict.fromkeys(("kind", "project", "pinned", "correction"), TEXT | ANY)}
+FILTERS = dict.fromkeys(
+    ("scope", "project", "kind", "tier", "source", "harness", "tag", "state", "q"), TEXT.map(lambda text: text[:50])
+) | {"as_of": TIME | TEXT, "limit": NUMBER | TEXT, "offset": NUMBER | TEXT}
 
-def status(path: str, body: dict[str, Any]) -> int:
+
+def a_few_of(fields: dict[str, Any], **given: Any) -> st.SearchStrategy[dict[str, Any]]:
+    """A request that is right but for one to three fields: where most are wrong, only the first is ever looked at."""
+    names = st.sets(st.sampled_from(sorted(fields)), min_size=1, max_size=3)
+    return names.flatmap(lambda chosen: st.fixed_dictionaries({name: fields[name] for name in sorted(chosen)})).map(
+        lambda some: given | some
+    )
+
+
+def status(method: str, path: str, body: Any = None) -> int:
     client = Client(raise_request_exception=False)
-    return client.post(path, json.dumps(body), content_type="application/json").status_code
+    return client.generic(method, path, json.dumps(body), "application/json").status_code
 
 
 @FUZZ
-@given(
-    st.fixed_dictionaries(
-        {"content": TEXT | ANY},
-        optional=dict.fromkeys(
-            ("kind", "source", "scope", "project", "cwd", "session", "ttl_seconds", "valid_from", "correction"),
-            TEXT | ANY,
-        )
-        | {"tags": st.lists(TEXT, max_size=4) | ANY, "supersedes": st.lists(TEXT, max_size=3) | ANY},
-    )
-)
-def test_ingest_never_faults(body: dict[str, Any]):
-    assert status("/ingest", body) < 500
+@given(a_few_of(INGEST, content="The parrot is green."))
+def test_ingest_never_faults(body: dict[str, Any]) -> None:
+    assert status("POST", "/ingest", body) < 500
 
 
 @FUZZ
-@given(
-    st.fixed_dictionaries(
-        {"query": TEXT | ANY},
-        optional=dict.fromkeys(
-            ("mode", "scope", "project", "cwd", "as_of", "session", "harness", "fingerprint", "limit"), TEXT | ANY
-        )
-        | {"tags": st.lists(TEXT, max_size=4) | ANY, "kinds": ANY, "budget_chars": st.integers() | ANY},
-    )
-)
-def test_recall_never_faults(body: dict[str, Any]):
-    assert status("/recall", body) < 500
+@given(a_few_of(RECALL, query="parrot", session="s1"))
+def test_recall_never_faults(body: dict[str, Any]) -> None:
+    remember(Draft(content="The parrot is green."))
+    assert status("POST", "/recall", body) < 500
 
 
 @FUZZ
+@given(a_few_of(REPORT, uids=[]))
+def test_a_report_never_faults(body: dict[str, Any]) -> None:
+    kept = remember(Draft(content="The parrot is green."))
+    uids = body["uids"]
+    body["uids"] = [*uids, kept.uid] if isinstance(uids, list) else uids
+    assert status("POST", "/inject/report", body) < 500
+
+
+@FUZZ
+@given(a_few_of(PATCH))
+def test_a_change_never_faults(body: dict[str, Any]) -> None:
+    remember(Draft(content="The parrot is green."))
+    memory = Memory.objects.live().latest("pk")
+    assert status("PATCH", f"/api/memories/{memory.uid}", body) < 500
+    assert Memory.objects.live().exists()
+
+
+@FUZZ
+@given(a_few_of(FILTERS), st.sampled_from(["/api/memories", "/api/injections"]))
+def test_a_listing_never_faults(query: dict[str, Any], path: str) -> None:
+    remember(Draft(content="The parrot is green."))
+    assert status("GET", f"{path}?{urlencode(query, errors='surrogatepass')}") < 500
+
+
+@FUZZ
+@given(st.sampled_from(["/ingest", "/recall", "/inject/report"]), st.binary() | ANY.map(json.dumps).map(str.encode))
+def test_a_body_of_any_bytes_never_faults(path: str, body: bytes) -> None:
+    client = Client(raise_request_exception=False)
+    assert client.generic("POST", path, body, "application/json").status_code < 500
+
+
+@settings(FUZZ, max_examples=30)
 @given(st.lists(TEXT, min_size=1, max_size=5))
-def test_the_indexes_agree_with_the_texts_afterwards(contents: list[str]):
+def test_the_indexes_agree_with_the_texts_afterwards(contents: list[str]) -> None:
     for content in contents:
-        assert status("/ingest", {"content": content, "tags": [content[:50]]}) < 500
-        assert status("/recall", {"query": content, "mode": "search"}) == 200
+        assert status("POST", "/ingest", {"content": content, "tags": [content[:50]], "project": content[:20]}) < 500
+        assert status("POST", "/recall", {"query": content, "mode": "search"}) == 200
     assert lifecycle.problems() == []
