@@ -1,4 +1,4 @@
-"""How long recall and ingest take over HTTP, beside plain SQLite in the same run (DESIGN 11).
+"""How long recall and ingest take over HTTP, beside plain SQLite in the same run.
 
     python benchmarks/latency.py [--sizes 1000,10000,50000] [--queries 200] [--json FILE] [--fill http|direct]
         [--rows 500] [--rounds 7] [--env NAME=VALUE ...]
@@ -71,7 +71,7 @@ for start in range(0, len(rows), 1000):
 
 
 def fill_direct(db: Path, texts: Sequence[Text]) -> None:
-    """ADAPT: write `texts` by the product's own write function, in another process, 1,000 a transaction."""
+    """Write `texts` by the product's own write function, in another process, 1,000 a transaction."""
     with TemporaryDirectory(prefix="memory-bench-fill-") as folder:
         rows = Path(folder) / "rows.jsonl"
         rows.write_text("".join(json.dumps(vars(text)) + "\n" for text in texts), encoding="utf-8")
@@ -85,7 +85,7 @@ def fill_direct(db: Path, texts: Sequence[Text]) -> None:
 
 
 def selected_terms(query: str) -> list[str]:
-    """ADAPT: the terms by which the product searches for `query` (it leaves some out of long prompts only)."""
+    """The terms by which the product searches for `query` (it leaves some out of long prompts only)."""
     return [term.text for term in query_terms(query)]
 
 

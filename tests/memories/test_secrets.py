@@ -82,7 +82,7 @@ PLAIN = [
     "token: str",
     "secret: postgres-credentials",
     "POSTGRES_PASSWORD_FILE=/run/secrets/pg",
-    "PWD=/work/main",
+    "PWD=/home/me/shop",
     "Authorization: Bearer <token>",
     "Authorization: Bearer $TOKEN",
     "Bearer authentication is used",

@@ -1,4 +1,4 @@
-"""Faults that users of other memory services met (the numbers are those of the list of cases), through REST."""
+"""Faults that users of other memory services met, through REST."""
 
 import html
 import json
