@@ -7,7 +7,7 @@ from typing import Literal
 
 from django.db import IntegrityError, transaction
 
-from memories import audit, clock
+from memories import audit, clock, search
 from memories.draft import MAX_TAGS, Draft, prepare
 from memories.errors import Conflict, NotFound, Rejected
 from memories.models import Kind, Memory, Reason, Source, Tier
@@ -62,6 +62,7 @@ def remember(draft: Draft) -> Remembered:
 def _store(
     memory: Memory, draft: Draft, *, now: datetime, look_for_twin: bool = False
 ) -> tuple[Memory, Status, tuple[str, ...]]:
+    search.refresh_schema()
     targets = _targets(memory.scope, draft.supersedes)
     if targets:
         _inherit(memory, targets, draft)

@@ -22,6 +22,11 @@ def traits(ids: Sequence[int]) -> dict[int, tuple[str, str, int]]:
     return found
 
 
+def refresh_schema() -> None:
+    """Call it first in a transaction that adds memories: maintenance may have rebuilt the file meanwhile."""
+    vendor(connection.vendor).refresh_schema()
+
+
 def patience(milliseconds: int) -> AbstractContextManager[None]:
     """Within it, a statement waits at most this long for another writer and then fails with OperationalError."""
     waiting: AbstractContextManager[None] = vendor(connection.vendor).patience(milliseconds)

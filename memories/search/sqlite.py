@@ -215,6 +215,15 @@ def pragmas() -> dict[str, object]:
         return {name: cursor.execute(f"PRAGMA {name}").fetchone()[0] for name in names}
 
 
+def refresh_schema() -> None:
+    """Notice now that another connection ran VACUUM.
+
+    Noticed while an INSERT that feeds the indexes is prepared, it makes SQLite fail with SQLITE_SCHEMA.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT 1 FROM {TABLE} LIMIT 0")
+
+
 @contextlib.contextmanager
 def patience(milliseconds: int) -> Iterator[None]:
     """Wait at most this long for another writer; what may not wait longer is given up with OperationalError."""
