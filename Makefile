@@ -1,23 +1,23 @@
 .PHONY: install test lint types fix check
 
 install:
-	uv sync --extra dev
+	uv sync
 
 test:
-	uv run --extra dev pytest
+	uv run pytest
 
 lint:
-	uv run --extra dev ruff check .
-	uv run --extra dev ruff format --check .
-	uv run --extra dev lint-imports
-	uv run --extra dev python manage.py makemigrations --check --dry-run
-	uv run --extra dev python manage.py check --fail-level WARNING
+	uv run ruff check .
+	uv run ruff format --check .
+	uv run lint-imports
+	uv run python manage.py makemigrations --check --dry-run
+	uv run python manage.py check --fail-level WARNING
 
 types:
-	uv run --extra dev mypy
+	uv run mypy
 
 fix:
-	uv run --extra dev ruff check --fix .
-	uv run --extra dev ruff format .
+	uv run ruff check --fix .
+	uv run ruff format .
 
 check: lint types test

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from math import log
 from typing import Literal
@@ -96,7 +96,7 @@ def recall(question: Question) -> Recalled:
     hits = _ranked(queryset, question, places)
     answer = _inject(hits, question) if question.mode == "inject" else _search(hits, question)
     took = round((time.perf_counter() - started) * 1000, 2)
-    return Recalled(**{**vars(answer), "project": project, "took_ms": took})
+    return replace(answer, project=project, took_ms=took)
 
 
 def _filtered(question: Question, *, now: datetime) -> tuple[MemoryQuerySet, str, str]:

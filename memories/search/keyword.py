@@ -79,7 +79,7 @@ class _Search:
             terms = self._most_telling(terms)
         words = self.index.ranked(self.queryset, self.index.within(any_of(terms), self.places), limit=CANDIDATES)
         weighed = self._weigh(terms, frozenset(one for one, _ in words))
-        strange = [one.term for one in weighed if self._may_be_a_piece(one)]
+        strange = [one.term for one in weighed if not one.documents and self._may_be_a_piece(one.term)]
         pieces = self._pieces(strange)
         if pieces:
             weighed = self._weigh(terms, frozenset(one for one, _ in (*words, *pieces)))
@@ -94,8 +94,8 @@ class _Search:
         known = sorted((one for one in counted if one[0]), key=lambda one: one[:2])[:MAX_TERMS]
         return [term for _, _, term in known] or terms[:MAX_TERMS]
 
-    def _may_be_a_piece(self, one: Weighed) -> bool:
-        return not one.documents and not one.term.is_compound and len(one.term.text) >= self.index.SHORTEST_PIECE
+    def _may_be_a_piece(self, term: Term) -> bool:
+        return not term.is_compound and len(term.text) >= self.index.SHORTEST_PIECE
 
     def _pieces(self, terms: list[Term]) -> list[tuple[int, float]]:
         if not terms:
@@ -111,7 +111,7 @@ class _Search:
     def _weigh_one(self, term: Term, ids: frozenset[int]) -> Weighed:
         table = self.index.WORDS
         documents, members = self.index.occurrences(term.match, ids)
-        if not documents and not term.is_compound and len(term.text) >= self.index.SHORTEST_PIECE:
+        if not documents and self._may_be_a_piece(term):
             found, members = self.index.occurrences(term.match, ids, table=self.index.PIECES)
             if members:
                 table, documents = self.index.PIECES, found

@@ -1,30 +1,23 @@
 """Every error of REST as a problem (RFC 9457): one place maps the domain's tree, ninja's and the database's."""
 
-import http
 import logging
 from typing import Any
 
 from django.db import DatabaseError, connection
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
 from memories.errors import MemoriesError, from_database
+from memsite import guard
 
 log = logging.getLogger(__name__)
 CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed"}
 
 
-def problem(status: int, detail: str, *, code: str = "") -> JsonResponse:
-    phrase = http.HTTPStatus(status).phrase
-    body = {
-        "type": "about:blank",
-        "title": phrase,
-        "status": status,
-        "detail": detail,
-        "code": code or CODES.get(status, "error"),
-    }
-    return JsonResponse(body, status=status, content_type="application/problem+json")
+def problem(status: int, detail: str, *, code: str = "") -> HttpResponse:
+    body = guard.problem(status, code or CODES.get(status, "error"), detail)
+    return HttpResponse(body, status=status, content_type="application/problem+json")
 
 
 def sentence(error: ValidationError) -> str:

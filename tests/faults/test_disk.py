@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.test_kill import ask, serving
+from tests.requirements import need
 
 pytestmark = pytest.mark.server
 
@@ -20,8 +21,7 @@ def mounted(*arguments: str) -> bool:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    if not mounted("-t", "tmpfs", "-o", "size=8m", "tmpfs", str(tmp_path)):
-        pytest.skip("only root may mount a small disk")
+    need(mounted("-t", "tmpfs", "-o", "size=8m", "tmpfs", str(tmp_path)), "only root may mount a small disk")
     yield tmp_path
     subprocess.run(["umount", "-l", str(tmp_path)], check=True)
 

@@ -3,7 +3,6 @@
 import contextlib
 import http.client
 import json
-import os
 import sqlite3
 import subprocess
 import sys
@@ -14,8 +13,9 @@ from typing import Any
 
 import pytest
 
+from tests.faults.conftest import COMMAND, environment
+
 pytestmark = pytest.mark.server
-COMMAND = [sys.executable, "-c", "from memsite.cli import main; main()"]
 CLIENT = """
 import http.client, json, sys
 port, number = int(sys.argv[1]), sys.argv[2]
@@ -30,11 +30,6 @@ for turn in range(200):
     except (OSError, http.client.HTTPException):
         break
 """
-
-
-def environment(home: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEMORY_", "DJANGO_"))}
-    return kept | {"HOME": str(home), "XDG_CONFIG_HOME": str(home), "MEMORY_PORT": "0"}
 
 
 @contextlib.contextmanager

@@ -1,20 +1,8 @@
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
-from django.conf import settings
 
 from mcpbridge import pool
-
-
-@pytest.fixture
-def configure(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Change fields of settings.MEMORY for one test."""
-
-    def change(**fields: Any) -> None:
-        monkeypatch.setattr(settings, "MEMORY", settings.MEMORY.model_copy(update=fields))
-
-    return change
 
 
 @pytest.fixture
