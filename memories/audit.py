@@ -2,11 +2,14 @@
 
 from datetime import datetime
 
+from memories import statements
 from memories.models import AuditEntry
 
 
 def record(action: str, *, actor: str, scope: str, now: datetime, uid: str = "", **detail: object) -> AuditEntry:
-    return AuditEntry.objects.create(action=action, actor=actor, scope=scope, memory_uid=uid, at=now, detail=detail)
+    entry = AuditEntry(action=action, actor=actor, scope=scope, memory_uid=uid, at=now, detail=detail)
+    statements.insert(entry)
+    return entry
 
 
 def record_each(action: str, uids: list[str], *, actor: str, scope: str, now: datetime) -> None:

@@ -87,6 +87,11 @@ def end_of_ttl(seconds: float | None, *, now: datetime) -> datetime | None:
     return now + timedelta(seconds=seconds)
 
 
+def rest_of_ttl(memory: Memory, *, now: datetime) -> float | None:
+    """Seconds that a memory is kept for yet: what an edited text of it is kept for as well."""
+    return max(1.0, (memory.expires_at - now).total_seconds()) if memory.expires_at else None
+
+
 def prepare(draft: Draft, *, now: datetime) -> Prepared:
     """Check and clean a draft. Raises Rejected with one sentence for anything that cannot be kept."""
     source = one_of(Source, draft.source, name="source")

@@ -2,6 +2,7 @@
 
 import re
 
+from memories import statements
 from memories.cleaning import clean_label
 from memories.conf import config
 from memories.errors import Rejected
@@ -59,7 +60,7 @@ def _known(name: str, *, scope: str) -> str:
 
 
 def _aliased(name: str, *, scope: str) -> str:
-    if not name or not ProjectAlias.objects.exists():  # most stores have none, and asking costs the least
+    if not name or not statements.exists(ProjectAlias.objects.all):  # most stores have none, and asking costs the least
         return name
     aliases = ProjectAlias.objects.filter(scope=scope, alias=name).values_list("project", flat=True)
     return next(iter(aliases), name)

@@ -1,4 +1,4 @@
-"""Who is asking, and what they may touch. Made once by the guard (or a command), read by every interface."""
+"""Who is asking, and what they may touch. Made once a request (or by a command), read by every interface."""
 
 from dataclasses import dataclass
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from django.db import IntegrityError, transaction
 
-from memories import audit, clock, search
+from memories import audit, clock, search, statements
 from memories.draft import MAX_TAGS, Draft, prepare
 from memories.errors import Conflict, NotFound, Rejected
 from memories.models import Kind, Memory, Reason, Source, Tier
@@ -72,7 +72,7 @@ def _store(
     if twin:
         refresh(twin, memory, now=now)
     else:
-        memory.save(force_insert=True)
+        statements.insert(memory)
     kept = twin or memory
     for target in targets:
         supersede(

@@ -7,9 +7,11 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser, User
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from mcpbridge import pool
+from memories import statements
 from memories.errors import NotFound, Unauthorized
 from memories.models import AccessToken
 from memories.principal import Principal
@@ -24,7 +26,11 @@ VISITOR = Principal(may_maintain=False)
 
 
 def authentication_is_on() -> bool:
-    return bool(settings.MEMORY.token) or AccessToken.objects.filter(revoked=None).exists()
+    return bool(settings.MEMORY.token) or statements.exists(unrevoked)
+
+
+def unrevoked() -> QuerySet[AccessToken]:
+    return AccessToken.objects.filter(revoked=None)
 
 
 def authenticate(authorization: str | None) -> Principal:
@@ -40,7 +46,7 @@ def authenticate(authorization: str | None) -> Principal:
     if owner and hmac.compare_digest(given, hash_token(owner)):
         return OWNER
     # All of them, since the existence of any means that authentication is on; there are few.
-    tokens = list(AccessToken.objects.filter(revoked=None))
+    tokens = list(unrevoked())
     for token in tokens:
         if hmac.compare_digest(given, token.token_hash):
             _record_use(token)

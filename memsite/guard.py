@@ -15,7 +15,6 @@ from typing import Any
 
 from django.conf import settings
 
-from mcpbridge import pool
 from memories.errors import Unauthorized
 from memories.principal import Principal
 from memsite.access import VISITOR, authenticate
@@ -66,7 +65,7 @@ async def send_problem(send: Send, refused: Refused, *, head: bool = False) -> N
 
 
 class Guard:
-    """ASGI middleware. What passes carries `scope["memories.principal"]`."""
+    """ASGI middleware: requests that may not be answered end here. For whom the others are, `identify` finds out."""
 
     def __init__(self, app: App) -> None:
         self.app = app
@@ -82,16 +81,17 @@ class Guard:
             await self._answer(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # White space round a value is no part of it (RFC 9110), and not every server takes it away.
+        scope["headers"] = [(name.lower(), value.strip(b" \t")) for name, value in scope["headers"]]
         headers: Headers = {}
         for name, value in scope["headers"]:
-            headers.setdefault(name.lower(), []).append(value)
+            headers.setdefault(name, []).append(value)
         try:
             host = self._host(headers)
             _check_origin(headers, host)
             _check_fetch_site(scope, headers)
             _check_media_type(scope, headers)
             self._check_length(headers)
-            scope["memories.principal"] = await _principal(scope, headers)
         except Refused as refused:
             await send_problem(send, refused, head=scope["method"] == "HEAD")
             return
@@ -202,13 +202,14 @@ def _content_length(headers: Headers) -> int:
     return int(values[0])
 
 
-async def _principal(scope: Scope, headers: Headers) -> Principal:
+def identify(scope: Scope) -> Principal:
+    """On whose behalf a request that passed the guard is made; it reads the database. Raises Refused."""
     path = scope["path"]
     if path in OPEN_PATHS or path.startswith(OPEN_PREFIXES):
         return VISITOR
-    values = headers.get(b"authorization", ())
+    values = [value for name, value in scope["headers"] if name == b"authorization"]
     try:
-        principal = await pool.run(authenticate, values[0].decode("latin-1") if len(values) == 1 else None)
+        principal = authenticate(values[0].decode("latin-1") if len(values) == 1 else None)
     except Unauthorized as error:
         raise _unauthorized(str(error)) from None
     except Exception:

@@ -174,8 +174,8 @@ def _serve_alone(listener: socket.socket, announcement: Announcement) -> None:
 def _config(application: App) -> uvicorn.Config:
     return uvicorn.Config(
         application,
-        http="h11",
-        loop="asyncio",
+        http="httptools",
+        loop="auto",
         ws="none",
         lifespan="on",
         log_config=None,

@@ -62,7 +62,7 @@ def next_prompt(*, scope: str, harness: str, session: str, reset: bool = False) 
         with search.patience(MOST_WAIT_MS), transaction.atomic():
             row.save(update_fields=changed if row.pk else None)
     except (OperationalError, IntegrityError) as error:
-        log.warning("A prompt of a session was not counted: %s", error)
+        log.info("A prompt of a session was not counted: %s", error)
     return Context() if reset else _context(row)
 
 

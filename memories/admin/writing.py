@@ -12,9 +12,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 
+from memories import clock
 from memories.admin.base import MemoryBase
 from memories.admin.forms import AddForm, EditForm, Labels, ReplaceForm
-from memories.draft import Draft
+from memories.draft import Draft, rest_of_ttl
 from memories.edit import edit
 from memories.errors import MemoriesError, Rejected, from_database
 from memories.models import Memory, Source
@@ -122,6 +123,7 @@ def _successor(form: ReplaceForm, request: HttpRequest, memory: Memory, *, corre
         tags=form.changed("tags"),
         scope=memory.scope,
         supersedes=[memory.uid],
+        ttl_seconds=rest_of_ttl(memory, now=clock.now()),
         correction=correction,
         source=Source.ADMIN,
         actor=request.user.get_username(),

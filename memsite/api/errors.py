@@ -3,7 +3,7 @@
 import logging
 from typing import Any
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
@@ -35,8 +35,6 @@ def install(api: NinjaAPI) -> None:
 
     @api.exception_handler(DatabaseError)
     def database(_request: HttpRequest, error: DatabaseError) -> HttpResponse:
-        # A rollback cleared the mark, but the pool must close what was opened while the file was read-only.
-        connection.errors_occurred = True
         known = from_database(error)
         log.error("The database failed: %s", error)
         return problem(known.status, str(known), code=known.code)

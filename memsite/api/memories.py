@@ -5,7 +5,8 @@ from typing import Any
 from django.http import HttpRequest
 from ninja import Query, Router, Schema, Status
 
-from memories import lifecycle, listing
+from memories import clock, lifecycle, listing
+from memories.draft import rest_of_ttl
 from memories.edit import edit
 from memories.errors import Rejected
 from memories.recall import Question, recall
@@ -107,6 +108,7 @@ def change_memory(request: HttpRequest, uid: str, body: MemoryPatch) -> MemoryOu
         content=body.content,
         correction=body.correction,
         supersedes=[uid],
+        ttl_seconds=rest_of_ttl(lifecycle.find(uid, scope=scope), now=clock.now()),
         scope=scope,
         actor=principal.name,
         **metadata,

@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from urllib.parse import urlencode
 
 import pytest
@@ -245,3 +245,13 @@ def test_forgetting_takes_the_versions_that_were_replaced_if_asked(rest: Rest) -
     assert rest.delete(f"/api/memories/{new}?chain=true").status == 204
     assert rest.get(f"/api/memories/{old}").status == 404
     assert rest.delete(f"/api/memories/{new}?chain=perhaps").code[0] == 422
+
+
+def test_a_new_text_of_a_working_memory_ends_when_the_old_one_would(rest: Rest) -> None:
+    uid = rest.keep("The staging database is being rebuilt.", ttl_seconds=3600)
+    old = rest.get(f"/api/memories/{uid}").json
+    new = rest.patch(f"/api/memories/{uid}", {"content": "The staging database is being moved."}).json
+    assert new["uid"] != uid
+    assert new["tier"] == "working"
+    ends = [datetime.fromisoformat(one["expires_at"]) for one in (old, new)]
+    assert abs(ends[1] - ends[0]) < timedelta(seconds=1)

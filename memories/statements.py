@@ -1,0 +1,41 @@
+"""Statements of the hot paths, compiled once: to build one by the ORM costs more than the database needs for it."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from django.db import DEFAULT_DB_ALIAS, connection
+from django.db.models import Model, QuerySet
+
+
+def insert(row: Model) -> None:
+    """What `row.save(force_insert=True)` does, save for signals, at a third of its cost; sets the primary key."""
+    fields, sql = _insertion(type(row))
+    values = [field.get_db_prep_save(getattr(row, field.attname), connection) for field in fields]
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        (row.pk,) = cursor.fetchone()
+    row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS  # noqa: SLF001 - as Model.save() leaves it
+
+
+def exists(rows: Callable[[], QuerySet[Any]]) -> bool:
+    """Whether the queryset that `rows` makes, always the same one, has a row."""
+    with connection.cursor() as cursor:
+        cursor.execute(*_question(rows))
+        return cursor.fetchone() is not None
+
+
+@functools.cache
+def _insertion(model: type[Model]) -> tuple[list[Any], str]:
+    options: Any = model._meta  # noqa: SLF001 - documented, in spite of its name
+    quote = connection.ops.quote_name
+    fields = [field for field in options.local_concrete_fields if not field.primary_key]
+    columns, marks = ", ".join(quote(field.column) for field in fields), ", ".join(["%s"] * len(fields))
+    key = quote(options.pk.column)
+    return fields, f"INSERT INTO {quote(options.db_table)} ({columns}) VALUES ({marks}) RETURNING {key}"  # noqa: S608
+
+
+@functools.cache
+def _question(rows: Callable[[], QuerySet[Any]]) -> tuple[str, tuple[Any, ...]]:
+    sql, parameters = rows().order_by().values("pk")[:1].query.sql_with_params()
+    return sql, tuple(parameters)
