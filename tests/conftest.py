@@ -1,7 +1,9 @@
-"""Fixtures of every test: what is remembered, which settings hold and what time it is."""
+"""Fixtures of every test: what is remembered, which settings hold, what time it is, and whose home it is."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from memories import clock
 from memories.models import Memory
 from memories.remember import Draft, remember
 from memories.search import sqlite
+from tests.service import Home
 
 APPEND_ONLY = {name: body for name, body in sqlite.triggers().items() if "_append_" in name}
 
@@ -71,3 +74,25 @@ def remembered(db: None) -> Callable[..., Memory]:
         return Memory.objects.get(uid=uid)
 
     return store
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Home]:
+    """Where the real service is started, and ended."""
+    home = Home(tmp_path)
+    yield home
+    home.end()
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of a store that was started before: migrating takes a second."""
+    home = Home(tmp_path_factory.mktemp("prepared"))
+    assert home.run("token", "list").returncode == 0
+    return home.data
+
+
+@pytest.fixture
+def settled(home: Home, prepared: Path) -> None:
+    """This is not the first start."""
+    shutil.copytree(prepared, home.data)

@@ -1,23 +1,17 @@
 """A person at the admin: a real browser at the real service."""
 
-import json
-import os
 import shutil
-import subprocess
-import sys
-import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import ConsoleMessage, Page, Request, expect, sync_playwright
 
 from tests.requirements import need
+from tests.service import Home, Service
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
-COMMAND = [sys.executable, "-c", "from memsite.cli import main; main()"]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 
 
@@ -37,32 +31,16 @@ class Seen:
             self.hosts.add(request.url.split("/")[2])
 
 
-@dataclass
-class Service:
-    url: str
-    environment: dict[str, str]
-
-    def run(self, *arguments: str) -> str:
-        done = subprocess.run([*COMMAND, *arguments], env=self.environment, capture_output=True, text=True, check=True)
-        return done.stdout.strip()
-
-    def post(self, path: str, **body: Any) -> dict[str, Any]:
-        headers = {"Content-Type": "application/json"}
-        request = urllib.request.Request(self.url + path, json.dumps(body).encode(), headers)
-        with urllib.request.urlopen(request) as answer:
-            return json.load(answer)
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    home = Home(tmp_path_factory.mktemp("home"))
+    yield home
+    home.end()
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    home = tmp_path_factory.mktemp("home")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEMORY_", "DJANGO_"))}
-    environment = kept | {"HOME": str(home), "XDG_CONFIG_HOME": str(home), "MEMORY_PORT": "0"}
-    with subprocess.Popen(COMMAND, env=environment, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout
-        line = process.stdout.readline()
-        yield Service(json.loads(line.split(" ", 1)[1])["url"], environment)
-        process.terminate()
+def service(home: Home) -> Service:
+    return home.start()
 
 
 @pytest.fixture
@@ -85,10 +63,18 @@ def page(seen: Seen, tmp_path: Path) -> Iterator[Page]:
         browser.close()
 
 
-def test_a_person_logs_in_by_link_finds_corrects_forgets_and_restores(service: Service, page: Page, seen: Seen):
+def log_in(home: Home, page: Page) -> None:
+    link = home.run("loginlink")
+    assert link.returncode == 0, link.stderr
+    page.goto(link.stdout.strip())
+
+
+def test_a_person_logs_in_by_link_finds_corrects_forgets_and_restores(
+    home: Home, service: Service, page: Page, seen: Seen
+) -> None:
     service.post("/ingest", content="The deploy key rotates every 30 days.", kind="fact", project="acme/shop")
 
-    page.goto(service.run("loginlink"))
+    log_in(home, page)
     page.goto(f"{service.url}/admin/memories/memory/?q=when+does+the+deploy+key+rotate")
     expect(page.locator("#result_list tbody tr")).to_have_count(1)
     page.locator("#result_list tbody tr a").first.click()
@@ -119,9 +105,9 @@ def test_a_person_logs_in_by_link_finds_corrects_forgets_and_restores(service: S
     assert seen.hosts == {service.url.removeprefix("http://")}
 
 
-def test_stored_markup_never_runs_in_the_admin(service: Service, page: Page, seen: Seen):
+def test_stored_markup_never_runs_in_the_admin(home: Home, service: Service, page: Page, seen: Seen) -> None:
     service.post("/ingest", content="<img src=x onerror=alert(1)> &lt;b&gt; </script> stays text.")
-    page.goto(service.run("loginlink"))
+    log_in(home, page)
     page.goto(f"{service.url}/admin/memories/memory/")
     expect(page.get_by_text("<img src=x onerror=alert(1)>").first).to_be_visible()
     page.get_by_text("<img src=x onerror=alert(1)>").first.click()
@@ -129,7 +115,7 @@ def test_stored_markup_never_runs_in_the_admin(service: Service, page: Page, see
     assert seen.complaints == []
 
 
-def test_the_api_page_works_without_the_internet(service: Service, page: Page, seen: Seen):
+def test_the_api_page_works_without_the_internet(service: Service, page: Page, seen: Seen) -> None:
     page.goto(f"{service.url}/api/docs")
     expect(page.get_by_text("/ingest").first).to_be_visible()
     assert [text for text in seen.complaints if "Content Security Policy" in text] == []

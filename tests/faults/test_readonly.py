@@ -17,7 +17,9 @@ pytestmark = [pytest.mark.server, pytest.mark.usefixtures("settled")]
 
 def change(path: Path, attribute: str) -> bool:
     chattr = shutil.which("chattr")
-    return bool(chattr) and subprocess.run([chattr, attribute, path], check=False, capture_output=True).returncode == 0
+    if chattr is None:
+        return False
+    return subprocess.run([chattr, attribute, path], check=False, capture_output=True).returncode == 0
 
 
 @contextlib.contextmanager

@@ -1,14 +1,11 @@
 """What is recognised as a secret reaches no byte on the disk, whichever way it came."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
-from tests.faults.conftest import Service, command
-from tests.memsite.api.test_cases import AROUND, SECRETS
+from tests.planted import AROUND, SECRETS
+from tests.service import Home, Service
 
-pytestmark = pytest.mark.server
+pytestmark = [pytest.mark.server, pytest.mark.usefixtures("settled")]
 
 
 def needles() -> dict[str, bytes]:
@@ -34,15 +31,16 @@ def send_everywhere(service: Service, secret: str, number: int) -> None:
     service.ask("POST", "/ingest", {"content": "x", "supersedes": [secret]})
 
 
-def test_no_secret_is_in_any_file(serve: Callable[..., Service], tmp_path: Path) -> None:
-    service = serve()
+def test_no_secret_is_in_any_file(home: Home) -> None:
+    service = home.start()
     for number, (name, secret) in enumerate(SECRETS.items()):
         send_everywhere(service, AROUND.get(name, "{}").format(secret), number)
     assert service.ask("GET", "/api/memories?state=superseded")[1]["total"] == len(SECRETS)
-    command(tmp_path, "backup", str(tmp_path / "copy.db"))
-    wal = service.database.with_name("memory.db-wal")
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert {service.database, wal, tmp_path / "copy.db", tmp_path / "log"} <= set(files)
+    copy = home.path / "copy.db"
+    assert home.run("backup", str(copy)).returncode == 0
+    wal = home.database.with_name("memory.db-wal")
+    files = [path for path in home.path.rglob("*") if path.is_file()]
+    assert {home.database, wal, copy, service.out, service.err} <= set(files)
     leaks = [(path.name, name) for path in files for name, part in needles().items() if part in path.read_bytes()]
     assert leaks == []
-    assert b"[redacted:jwt] daily" in service.database.read_bytes() + wal.read_bytes(), "texts can be found as bytes"
+    assert b"[redacted:jwt] daily" in home.database.read_bytes() + wal.read_bytes(), "texts can be found as bytes"

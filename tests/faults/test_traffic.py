@@ -6,15 +6,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.faults.conftest import Service
-from tests.faults.test_kill import assert_sound
+from tests.faults.soundness import assert_sound
+from tests.service import Home, Service
 
-pytestmark = pytest.mark.server
+pytestmark = [pytest.mark.server, pytest.mark.usefixtures("settled")]
 MEGABYTE = 1024 * 1024
 COUNTING = """
 import sqlite3, sys, time
@@ -33,8 +32,8 @@ def assert_quiet(service: Service) -> None:
     assert "Traceback" not in service.log
 
 
-def test_ten_recalls_at_once_go_on_while_others_store(serve: Callable[..., Service]) -> None:
-    service = serve()
+def test_ten_recalls_at_once_go_on_while_others_store(home: Home) -> None:
+    service = home.start()
     service.keep("The parrot is green.")
 
     def recall(number: int) -> set[int]:
@@ -52,12 +51,12 @@ def test_ten_recalls_at_once_go_on_while_others_store(serve: Callable[..., Servi
     assert_quiet(service)
 
 
-def test_recalls_and_stores_go_on_while_a_big_file_is_purged(serve: Callable[..., Service]) -> None:
-    service = serve(MEMORY_TOKEN="owner", MEMORY_MAINTENANCE_ON_START="0")
+def test_recalls_and_stores_go_on_while_a_big_file_is_purged(home: Home) -> None:
+    service = home.start(MEMORY_TOKEN="owner", MEMORY_MAINTENANCE_ON_START="0")
     service.keep("The parrot is green.")
     _, gone = service.ask("POST", "/ingest", {"content": "The zanzibar parrot is gone."})
     service.ask("DELETE", f"/api/memories/{gone['uid']}")
-    with contextlib.closing(sqlite3.connect(service.database)) as raw:
+    with contextlib.closing(sqlite3.connect(home.database)) as raw:
         raw.execute("CREATE TABLE ballast (content)")
         raw.executemany("INSERT INTO ballast VALUES (zeroblob(?))", [(MEGABYTE,)] * 200)
         raw.commit()
@@ -92,15 +91,15 @@ def test_recalls_and_stores_go_on_while_a_big_file_is_purged(serve: Callable[...
     assert max(times) < 2, f"a recall took {max(times):.1f} s of the {took:.1f} s of the purge"
     if not purged["scrubbed"]:
         assert service.ask("POST", "/api/maintenance/purge")[1]["scrubbed"], "nobody reads any more"
-    assert b"zanzibar" not in service.database.read_bytes()
-    assert_sound(service.database)
+    assert b"zanzibar" not in home.database.read_bytes()
+    assert_sound(home.database)
 
 
-def test_other_programs_that_read_then_write_fail_nobody(serve: Callable[..., Service]) -> None:
-    service = serve()
-    with contextlib.closing(sqlite3.connect(service.database)) as raw:
+def test_other_programs_that_read_then_write_fail_nobody(home: Home) -> None:
+    service = home.start()
+    with contextlib.closing(sqlite3.connect(home.database)) as raw:
         raw.executescript("CREATE TABLE counter (count); INSERT INTO counter VALUES (0)")
-    counting = [subprocess.Popen([sys.executable, "-c", COUNTING, str(service.database)]) for _ in range(2)]
+    counting = [subprocess.Popen([sys.executable, "-c", COUNTING, str(home.database)]) for _ in range(2)]
 
     def store(number: int) -> set[int]:
         return {service.keep(f"note {number} {turn}") for turn in range(40)}
@@ -108,8 +107,8 @@ def test_other_programs_that_read_then_write_fail_nobody(serve: Callable[..., Se
     with ThreadPoolExecutor(4) as pool:
         assert set().union(*pool.map(store, range(4))) == {201}
     assert [process.wait(timeout=60) for process in counting] == [0, 0]
-    with contextlib.closing(sqlite3.connect(service.database)) as raw:
+    with contextlib.closing(sqlite3.connect(home.database)) as raw:
         assert raw.execute("SELECT count FROM counter").fetchone() == (100,)
     assert service.ask("GET", "/api/memories?limit=1")[1]["total"] == 160
     assert_quiet(service)
-    assert_sound(service.database)
+    assert_sound(home.database)

@@ -16,13 +16,13 @@ from telemetry import services as telemetry
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-WARM = {
+WARM: dict[str, Callable[[], object]] = {
     "nothing": lambda: connection.cursor().close(),
     "list": lambda: listing.page(listing.Filters(scope="default")),
     "recall": lambda: recall(Question(query="parrot", mode="search")),
     "prompt": lambda: telemetry.next_prompt(scope="default", harness="", session="s"),
 }
-THEN = {
+THEN: dict[str, Callable[[str], object]] = {
     "remember": lambda uid: remember(Draft(content="The owl is brown.")),
     "supersede": lambda uid: remember(Draft(content="The parrot is blue.", supersedes=[uid])),
     "recall": lambda uid: recall(Question(query="parrot")),
