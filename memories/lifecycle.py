@@ -83,7 +83,7 @@ def find(uid: str, *, scope: str | None = None) -> Memory:
     memories = Memory.objects.identified([uid]).filter(deleted_at=None)
     memory: Memory | None = (memories.in_scope(scope) if scope else memories).first()
     if memory is None:
-        raise NotFound(f"There is no memory {uid}.")
+        raise NotFound(f"There is no memory {uid[:40]}.")
     return memory
 
 
@@ -148,7 +148,7 @@ def restore(uid: str, *, actor: str, scope: str | None = None) -> Restored:
         forgotten = Memory.objects.identified([uid]).forgotten()
         memory = (forgotten.in_scope(scope) if scope else forgotten).first()
         if memory is None:
-            raise NotFound(f"There is no forgotten memory {uid}.")
+            raise NotFound(f"There is no forgotten memory {uid[:40]}.")
         twin = live_twin(memory, now=now) if memory.valid_to is None else None
         if twin:
             refresh(twin, memory, now=now)

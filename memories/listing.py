@@ -18,6 +18,7 @@ from memories.places import label, project_to_read
 from memories.querysets import MemoryQuerySet
 
 LARGEST_PAGE = 500
+KINDS = tuple(Kind.values)
 
 type State = Literal["live", "superseded", "all"]
 
@@ -28,6 +29,7 @@ class Filters:
 
     scope: str
     project: str | None = None
+    cwd: str | None = None
     kind: str = ""
     tier: str = ""
     source: str = ""
@@ -40,7 +42,7 @@ class Filters:
     def memories(self) -> MemoryQuerySet:
         now = clock.now()
         scope = label(self.scope, name="scope")
-        project = project_to_read(self.project, cwd=None, scope=scope)
+        project = project_to_read(self.project, cwd=self.cwd, scope=scope)
         found = self._in_state(now).in_scope(scope).in_project(project)
         for name, choices in (("kind", Kind), ("tier", Tier), ("source", Source)):
             value = getattr(self, name)
@@ -85,6 +87,12 @@ def page(filters: Filters, *, limit: int = 50, offset: int = 0) -> Page:
     check_page(limit, offset)
     found = filters.memories()
     return Page(list(found[offset : offset + limit]), found.count(), limit, offset)
+
+
+def projects(*, scope: str, part: str = "", limit: int = LARGEST_PAGE) -> list[str]:
+    """Projects with live memories whose name contains `part`, by name."""
+    live = Memory.objects.live().in_scope(scope).exclude(project="").filter(project__icontains=part)
+    return list(live.order_by("project").values_list("project", flat=True).distinct()[:limit])
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ class MemsiteConfig(AppConfig):
     name = "memsite"
 
 
-class AdminConfig(apps.AdminConfig):
+class AdminConfig(apps.SimpleAdminConfig):
+    """The admin of each app is imported with the URLs: what serves no admin starts without it."""
+
     default = False
     default_site = "memsite.admin.MemorySite"

@@ -1,4 +1,4 @@
-"""The ASGI application: the guard round admin (full Django), REST (no middleware) and static files."""
+"""The ASGI application: the guard round admin (full Django), REST (no middleware), MCP and static files."""
 
 import io
 import logging
@@ -11,11 +11,27 @@ from django.core.handlers.asgi import ASGIHandler, ASGIRequest
 from django.http import Http404, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 
-from mcpbridge import pool
+from mcpbridge import acting, pool
+from mcpbridge.http import make_mcp_application
 from memories.errors import MemoriesError
-from memsite.guard import ADMIN, App, Guard, Message, Receive, Refused, Scope, Send, identify, problem, send_problem
+from memsite.guard import (
+    ADMIN,
+    App,
+    Guard,
+    Message,
+    Receive,
+    Refused,
+    Scope,
+    Send,
+    body_limit,
+    identify,
+    problem,
+    send_problem,
+)
+from memsite.version import VERSION
 
 STATIC = "/static/"
+MCP = "/mcp"
 DOCS = "/api/docs"
 INGEST = "/ingest"
 
@@ -72,15 +88,34 @@ class StaticHandler(ApiHandler):
         return response
 
 
+class McpHandler:
+    """MCP over streamable HTTP for the principal of each request. Its lifespan is the application's."""
+
+    def __init__(self) -> None:
+        self.app = make_mcp_application(version=VERSION, body_limit=body_limit())
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "POST":
+            # A GET would be a stream that carries nothing and delays the end of the service.
+            await _refuse(scope, send, Refused(405, "method_not_allowed", "Use POST.", [(b"allow", b"POST")]))
+            return
+        try:
+            acting.principal.set(await pool.run(identify, scope))
+        except Refused as refused:
+            await _refuse(scope, send, refused)
+            return
+        await self.app({**scope, "path": MCP, "raw_path": MCP.encode()}, receive, send)
+
+
 class Composition:
     """Which part answers which path."""
 
-    def __init__(self, *, site: App, api: App, static: App) -> None:
-        self.site, self.api, self.static = site, api, static
+    def __init__(self, *, site: App, api: App, static: App, mcp: McpHandler) -> None:
+        self.site, self.api, self.static, self.mcp = site, api, static, mcp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            await _live(receive, send)
+            await self.mcp.app(scope, receive, send)
         elif scope["path"] == "/":
             await _to_admin(scope, send)
         else:
@@ -90,27 +125,24 @@ class Composition:
     def _part(self, path: str) -> App:
         if path.startswith(STATIC):
             return self.static
+        if path in (MCP, f"{MCP}/"):
+            return self.mcp
         return self.site if path.startswith(ADMIN) or path in ("/admin", DOCS) else self.api
 
 
 def make_application() -> Guard:
     # django.setup() would configure logging once more.
     site = ASGIHandler() if apps.ready else get_asgi_application()
-    return Guard(Composition(site=site, api=ApiHandler(), static=StaticHandler()))
+    return Guard(Composition(site=site, api=ApiHandler(), static=StaticHandler(), mcp=McpHandler()))
 
 
-async def _live(receive: Receive, send: Send) -> None:
-    while True:
-        event = (await receive())["type"]
-        await send({"type": f"{event}.complete"})
-        if event == "lifespan.shutdown":
-            return
+async def _refuse(scope: Scope, send: Send, refused: Refused) -> None:
+    await send_problem(send, refused, head=scope["method"] == "HEAD")
 
 
 async def _to_admin(scope: Scope, send: Send) -> None:
     if scope["method"] not in ("GET", "HEAD"):
-        refused = Refused(405, "method_not_allowed", "Use GET.", [(b"allow", b"GET, HEAD")])
-        await send_problem(send, refused)
+        await _refuse(scope, send, Refused(405, "method_not_allowed", "Use GET.", [(b"allow", b"GET, HEAD")]))
         return
     headers = [(b"location", ADMIN.encode()), (b"content-length", b"0")]
     await send({"type": "http.response.start", "status": 302, "headers": headers})

@@ -6,9 +6,15 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
+from typing import TYPE_CHECKING, NoReturn
 
-from memsite.env import BadConfiguration
+from memsite import discovery
+from memsite.env import BadConfiguration, Env, read_env
 from memsite.files import create_private
+
+if TYPE_CHECKING:
+    from mcpbridge.proxy import Live
+    from mcpbridge.stdio import Wire
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -20,6 +26,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     if arguments == ["--version"]:
         sys.stdout.write(f"{version('memsite')}\n")
         return
+    if arguments == ["--stdio"]:
+        speak()
     if not arguments or arguments[0].startswith("-"):
         arguments.insert(0, "serve")
     try:
@@ -31,6 +39,44 @@ def main(argv: Sequence[str] | None = None) -> None:
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def speak() -> NoReturn:
+    """MCP on standard input and output: through the live service of the same database, or alone."""
+    from mcpbridge import stdio  # noqa: PLC0415 - for this command only
+
+    wire = stdio.claim()
+    try:
+        env = read_env()
+        stdio.run(wire, lambda: _live(env), _serve_alone)
+    except BadConfiguration as error:
+        _leave(str(error), 2)
+
+
+def _live(env: Env) -> "Live | None":
+    from mcpbridge.proxy import Live  # noqa: PLC0415
+
+    service = discovery.read(env.discovery) if env.discovery else None
+    if service is None or discovery.health(service.url) is None:
+        return None
+    return Live(service.mcp_url, os.environ.get("MEMORY_PLUGIN_TOKEN") or env.token or service.token)
+
+
+def _serve_alone(wire: "Wire") -> None:
+    import django  # noqa: PLC0415 - not where a service answers
+
+    from memories.errors import MemoriesError  # noqa: PLC0415
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memsite.settings")
+    django.setup()
+    from mcpbridge import alone  # noqa: PLC0415 - after the set-up
+    from memsite.store import prepare_store  # noqa: PLC0415
+
+    try:
+        prepare_store()
+    except MemoriesError as error:
+        _leave(str(error), 1)
+    alone.serve(wire, version=version("memsite"))
 
 
 def _run(arguments: list[str]) -> None:
@@ -58,6 +104,6 @@ def _make_room() -> None:
             create_private(settings.MEMORY.database)
 
 
-def _leave(sentence: str, code: int) -> None:
+def _leave(sentence: str, code: int) -> NoReturn:
     sys.stderr.write(f"memory-mcp: {sentence}\n")
     sys.exit(code)

@@ -70,7 +70,7 @@ class Guard:
     def __init__(self, app: App) -> None:
         self.app = app
         self.hosts = allowed_hosts(settings.MEMORY)
-        self.body_limit = 4 * settings.MEMORY.max_content_chars + MULTIPART_MARGIN
+        self.body_limit = body_limit()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -140,6 +140,11 @@ class Guard:
                 raise
         if read > self.body_limit and not started:
             await send_problem(send, self._too_large())
+
+
+def body_limit() -> int:
+    """Bytes of the longest body: four for each character of the longest content, and what surrounds it."""
+    return 4 * settings.MEMORY.max_content_chars + MULTIPART_MARGIN
 
 
 def allowed_hosts(env: Env) -> frozenset[str]:

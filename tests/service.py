@@ -60,13 +60,13 @@ class Service:
         return self.err.read_text()
 
     def get(self, target: str, **headers: str) -> tuple[int, bytes]:
-        return self._send("GET", target, None, headers, seconds=10)
+        return self.send("GET", target, None, headers, seconds=10)
 
     def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         if body is not None:
             headers["Content-Type"] = "application/json"
-        status, text = self._send(method, path, None if body is None else json.dumps(body).encode(), headers)
+        status, text = self.send(method, path, None if body is None else json.dumps(body).encode(), headers)
         return status, json.loads(text) if text else None
 
     def post(self, path: str, **body: Any) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class Service:
         self.process.send_signal(number)
         return self.process.wait(timeout=20)
 
-    def _send(
+    def send(
         self, method: str, target: str, content: bytes | None, headers: dict[str, str], *, seconds: float = 60
     ) -> tuple[int, bytes]:
         parts = urlsplit(self.url)

@@ -1,0 +1,186 @@
+"""The tools. Each checks who asks, calls one function of the domain in the pool, and gives a small result."""
+
+from typing import Annotated, Any, Literal
+
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.types import ToolAnnotations
+from pydantic import Field
+
+from mcpbridge import acting, pool
+from mcpbridge.results import Forgotten, Listed, Listing, Recall, Stats, Stored
+from memories import lifecycle, listing
+from memories.errors import NotFound
+from memories.recall import Question, recall
+from memories.remember import Draft, remember
+from telemetry import services as telemetry
+
+ALONE = "No memory service runs beside this one: hooks capture and inject nothing. Start it with: memory-mcp"
+MOST_PROJECTS = 20
+ALIASES = {
+    "text": "content",
+    "memory": "content",
+    "q": "query",
+    "question": "query",
+    "id": "uid",
+    "memory_id": "uid",
+    "top_k": "limit",
+    "max_results": "limit",
+    "type": "kind",
+    "category": "kind",
+    "project_id": "project",
+}
+"""Names of arguments in other memory servers, which models know too."""
+
+Kind = Literal["preference", "decision", "fact", "artifact"]
+Date = Annotated[str, Field(description="ISO 8601")]
+Project = Annotated[str | None, Field(description="owner/name; * = everywhere")]
+Cwd = Annotated[str | None, Field(description="Working directory; gives the project")]
+Scope = str | None
+
+
+WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+DESTROYS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False)
+READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+
+
+def add_tools(server: MCPServer, *, alone: bool) -> None:
+    """Register every tool; `alone` if no service with hooks runs on the same database."""
+
+    async def memory_stats() -> Stats:
+        """How many memories there are and how often they were injected."""
+        return await pool.run(stats, alone=alone)
+
+    server.add_tool(memory_store, title="Store a memory", annotations=WRITES)
+    server.add_tool(memory_recall, title="Recall memories", annotations=READS)
+    server.add_tool(memory_forget, title="Forget a memory", annotations=DESTROYS)
+    server.add_tool(memory_list, title="List memories", annotations=READS)
+    server.add_tool(memory_stats, title="Memory statistics", annotations=READS)
+
+
+async def memory_store(
+    ctx: Context,
+    content: Annotated[str, Field(min_length=1, description="One self-contained statement")],
+    kind: Annotated[Kind | None, Field(description="Default: fact")] = None,
+    cwd: Cwd = None,
+    project: Project = None,
+    tags: list[str] | None = None,
+    supersedes: Annotated[list[str] | None, Field(description="Memories this replaces")] = None,
+    correction: Annotated[bool, Field(description="They were never true")] = False,
+    ttl_seconds: Annotated[float | None, Field(gt=0, description="Forget after")] = None,
+    valid_from: Date | None = None,
+    scope: Scope = None,
+) -> Stored:
+    """Keep a decision, preference, fact or result for later sessions."""
+    who = acting.writer()
+    client = _client(ctx)
+    draft = Draft(
+        content=content,
+        kind=kind,
+        cwd=cwd,
+        project=project,
+        tags=tags,
+        supersedes=supersedes or (),
+        correction=correction,
+        ttl_seconds=ttl_seconds,
+        valid_from=valid_from,
+        source="mcp",
+        scope=acting.scope(scope),
+        harness=client,
+        actor=who.name or client,
+    )
+    return Stored.of(await pool.write(remember, draft))
+
+
+async def memory_recall(
+    query: Annotated[str, Field(min_length=1)],
+    cwd: Cwd = None,
+    project: Project = None,
+    kinds: list[Kind] | None = None,
+    tags: Annotated[list[str] | None, Field(description="All must match")] = None,
+    as_of: Annotated[Date | None, Field(description="What was true then")] = None,
+    limit: Annotated[int, Field(ge=1, le=50)] = 5,
+    scope: Scope = None,
+) -> Recall:
+    """Search what earlier sessions learned, best first."""
+    question = Question(
+        query=query,
+        mode="search",
+        cwd=cwd,
+        project=project,
+        kinds=kinds or (),
+        tags=tags or (),
+        as_of=as_of,
+        limit=limit,
+        scope=acting.scope(scope),
+    )
+    return Recall.of(await pool.run(recall, question))
+
+
+async def memory_forget(
+    uid: str, chain: Annotated[bool, Field(description="With the versions it replaced")] = False
+) -> Forgotten:
+    """Take one memory out of use; to replace it, store with supersedes instead."""
+    who = acting.writer()
+    forgotten = await pool.write(_forget, uid, actor=who.name, chain=chain)
+    return Forgotten(uids=list(forgotten.uids))
+
+
+async def memory_list(
+    uid: Annotated[str | None, Field(description="Give this one whole")] = None,
+    cwd: Cwd = None,
+    project: Project = None,
+    kind: Kind | None = None,
+    tag: str | None = None,
+    state: Literal["live", "superseded", "all"] = "live",
+    limit: Annotated[int, Field(ge=1, le=100)] = 20,
+    offset: Annotated[int, Field(ge=0)] = 0,
+    scope: Scope = None,
+) -> Listing:
+    """Memories by their attributes, newest first; long texts are cut unless uid is given."""
+    if uid:
+        return Listing(memories=[await pool.run(whole, uid)], total=1)
+    wanted = listing.Filters(
+        scope=acting.scope(scope), project=project, cwd=cwd, kind=kind or "", tag=tag or "", state=state
+    )
+    return await pool.run(_page, wanted, limit=limit, offset=offset)
+
+
+def whole(uid: str) -> Listed:
+    return Listed.whole(_in_reach(uid))
+
+
+def stats(*, alone: bool) -> Stats:
+    scopes = acting.scopes()
+    found, usage = listing.stats(scopes=scopes), telemetry.usage(scopes=scopes)
+    projects = dict(list(found.by_project.items())[:MOST_PROJECTS])
+    return Stats(
+        by_state=found.by_state,
+        by_kind=found.by_kind,
+        by_project=projects,
+        injections=usage.total,
+        database_bytes=found.database_bytes,
+        note=ALONE if alone else "",
+    )
+
+
+def _page(wanted: listing.Filters, *, limit: int, offset: int) -> Listing:
+    return Listing.of(listing.page(wanted, limit=limit, offset=offset))
+
+
+def _forget(uid: str, *, actor: str, chain: bool) -> lifecycle.Forgotten:
+    return lifecycle.forget(uid, actor=actor, scope=_in_reach(uid).scope, chain=chain)
+
+
+def _in_reach(uid: str) -> Any:
+    """A memory; one outside the token's scopes is as unknown as one that does not exist."""
+    memory = lifecycle.find(uid)
+    reached = frozenset(acting.scopes())
+    if reached and memory.scope not in reached:
+        raise NotFound(f"There is no memory {uid}.")
+    return memory
+
+
+def _client(ctx: Context) -> str:
+    """The name of the agent program, as it told it."""
+    info = getattr(ctx.session.client_params, "client_info", None) if ctx.session.client_params else None
+    return info.name if info else ""

@@ -1,0 +1,294 @@
+"""`memory-mcp --stdio`: through the live service, or alone."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from tests.service import COMMAND, Home, until
+
+pytestmark = pytest.mark.server
+
+MODES = ["auto", "legacy"]
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test-agent", "version": "1"},
+    },
+}
+INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+def call(identifier: int, tool: str, **arguments: Any) -> dict[str, Any]:
+    params = {"name": tool, "arguments": arguments}
+    return {"jsonrpc": "2.0", "id": identifier, "method": "tools/call", "params": params}
+
+
+class Child:
+    """A stdio server as an agent program starts it."""
+
+    def __init__(self, home: Home, **variables: str) -> None:
+        self.process = subprocess.Popen(
+            [*COMMAND, "--stdio"],
+            env=home.environment(**variables),
+            cwd=home.path,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    def send(self, *messages: Any) -> None:
+        assert self.process.stdin
+        for message in messages:
+            line = message if isinstance(message, bytes) else json.dumps(message).encode()
+            self.process.stdin.write(line + b"\n")
+        self.process.stdin.flush()
+
+    def read(self) -> dict[str, Any]:
+        assert self.process.stdout
+        line = self.process.stdout.readline()
+        assert line, self.process.stderr and self.process.stderr.read().decode()
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    def ask(self, message: dict[str, Any]) -> dict[str, Any]:
+        self.send(message)
+        answer = self.read()
+        assert answer["id"] == message["id"], answer
+        return answer
+
+    def begin(self) -> None:
+        assert self.ask(INITIALIZE)["result"]["serverInfo"]["name"] == "memsite"
+        self.send(INITIALIZED)
+
+    def close(self) -> tuple[bytes, bytes]:
+        return self.process.communicate(timeout=20)
+
+
+@contextlib.contextmanager
+def child(home: Home, **variables: str) -> Iterator[Child]:
+    one = Child(home, **variables)
+    try:
+        yield one
+    finally:
+        one.process.kill()
+        one.process.communicate()
+
+
+@pytest.fixture(params=["service", "alone"])
+def place(request: pytest.FixtureRequest, home: Home) -> Home:
+    """A home in which a service runs, or none."""
+    if request.param == "service":
+        _ = home.start().url
+    return home
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_agents_of_both_eras(place: Home, mode: str) -> None:
+    command, *rest = COMMAND
+    parameters = StdioServerParameters(command=command, args=[*rest, "--stdio"], env=place.environment())
+
+    async def talk() -> None:
+        async with Client(stdio_client(parameters), mode=mode) as client:
+            kept = await client.call_tool("memory_store", {"content": "The owl is awake – hélas.\u2028"})
+            uid = kept.structured_content["uid"]
+            found = await client.call_tool("memory_recall", {"query": "owl"})
+            assert found.structured_content["memories"][0]["uid"] == uid
+            assert "hélas" in (await client.read_resource(f"memory://{uid}")).contents[0].text
+            assert (await client.call_tool("memory_recall", {"query": "owl", "limit": 99})).is_error
+            note = (await client.call_tool("memory_stats", {})).structured_content["note"]
+            assert bool(note) == (not place.started)
+
+    asyncio.run(talk())
+
+
+NOISE = """
+import os, sys, threading, time, warnings
+
+def make_noise():
+    while "mcpbridge.stdio" not in sys.modules:
+        time.sleep(0.01)
+    time.sleep(0.1)
+    while True:
+        print("a print", flush=True)
+        os.write(1, b"a library in C\\n")
+        warnings.warn("an old name", DeprecationWarning)
+        time.sleep(0.01)
+
+threading.Thread(target=make_noise, daemon=True).start()
+"""
+
+
+def test_every_line_is_the_protocols_whatever_prints(place: Home, tmp_path: Path) -> None:
+    """Also while a migration is pending, as one is in a home where nothing ran."""
+    folder = tmp_path / "noise"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(NOISE)
+    with child(place, PYTHONPATH=os.pathsep.join([str(folder), *sys.path]), PYTHONWARNINGS="always") as one:
+        one.begin()
+        for number in range(10):
+            kept = one.ask(call(number + 1, "memory_store", content=f"Owl {number} is awake."))
+            assert kept["result"]["isError"] is False
+        out, errors = one.close()
+        assert out == b""
+        assert errors.count(b"a library in C") > 5
+        assert errors.count(b"a print") > 5
+
+
+def test_a_notification_gets_no_line(place: Home) -> None:
+    with child(place) as one:
+        one.begin()
+        one.send(INITIALIZED, {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 77}})
+        assert one.ask({"jsonrpc": "2.0", "id": 5, "method": "ping"})["id"] == 5
+        assert one.close()[0] == b""
+
+
+def test_what_is_no_json_is_no_end(place: Home) -> None:
+    with child(place) as one:
+        one.begin()
+        one.send(b"{not json", b"")
+        one.send({"jsonrpc": "2.0", "id": 5, "method": "ping"})
+        ids = [one.read().get("id")]
+        if ids[0] is None:
+            ids.append(one.read().get("id"))
+        assert ids[-1] == 5
+
+
+@pytest.mark.parametrize("given", [b"", json.dumps(INITIALIZE).encode() + b"\n"])
+def test_it_ends_with_its_input(place: Home, given: bytes) -> None:
+    one = Child(place)
+    ended = subprocess.run(
+        [*COMMAND, "--stdio"],
+        env=place.environment(),
+        cwd=place.path,
+        input=given,
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.count(b"\n") == (1 if given else 0)
+    one.begin()
+    began = time.monotonic()
+    one.close()
+    assert one.process.returncode == 0
+    assert time.monotonic() - began < 2  # the promise of the interface, not a measurement
+
+
+def test_it_ends_by_a_signal(place: Home) -> None:
+    with child(place) as one:
+        one.begin()
+        one.process.send_signal(signal.SIGTERM)
+        assert one.process.wait(timeout=2) == 0
+
+
+def test_it_ends_with_the_agent_that_was_killed(place: Home) -> None:
+    """Another process holds the write end of its input open, so that there is no end of input."""
+    read, write = os.pipe()
+    code = (
+        "import os, subprocess, sys, time\n"
+        f"child = subprocess.Popen({[*COMMAND, '--stdio']!r}, stdin={read}, stdout=subprocess.DEVNULL)\n"
+        "print(child.pid, flush=True)\ntime.sleep(60)\n"
+    )
+    parent = subprocess.Popen(
+        [sys.executable, "-c", code], env=place.environment(), stdout=subprocess.PIPE, pass_fds=[read], text=True
+    )
+    assert parent.stdout
+    pid = int(parent.stdout.readline())
+    time.sleep(1)  # it has begun by now
+    parent.kill()
+    parent.communicate()
+    until(lambda: not Path(f"/proc/{pid}").exists() or "Z (" in Path(f"/proc/{pid}/status").read_text(), 3)
+    os.close(read)
+    os.close(write)
+
+
+def test_no_child_is_left(place: Home) -> None:
+    with child(place) as one:
+        one.begin()
+        children = Path(f"/proc/{one.process.pid}/task/{one.process.pid}/children").read_text().split()
+        assert children == []
+
+
+def test_a_restart_of_the_service_is_survived(home: Home) -> None:
+    first = home.start()
+    _ = first.url
+    with child(home) as one:
+        one.begin()
+        one.ask(call(1, "memory_store", content="The owl is awake."))
+        first.end()
+        second = home.start()
+        answer = one.ask(call(2, "memory_recall", query="owl"))
+        assert answer["result"]["structuredContent"]["memories"][0]["text"] == "The owl is awake."
+        assert second.process.poll() is None
+
+
+def test_a_service_that_is_gone_is_said_in_one_sentence(home: Home) -> None:
+    service = home.start()
+    _ = service.url
+    with child(home) as one:
+        one.begin()
+        service.end(signal.SIGKILL)
+        error = one.ask(call(1, "memory_recall", query="owl"))["error"]
+        assert error["message"] == "The memory service has stopped; the user can start it again with: memory-mcp"
+
+
+def test_the_token_comes_from_the_environment_or_the_discovery_file(home: Home) -> None:
+    _ = home.start(MEMORY_TOKEN="secret-of-the-owner").url
+    for variables in ({}, {"MEMORY_TOKEN": "secret-of-the-owner"}, {"MEMORY_PLUGIN_TOKEN": "secret-of-the-owner"}):
+        with child(home, **variables) as one:
+            one.begin()
+    with child(home, MEMORY_PLUGIN_TOKEN="wrong") as one:
+        assert "MEMORY_TOKEN" in one.ask(INITIALIZE)["error"]["message"]
+
+
+def test_several_children_and_the_service_lose_nothing(home: Home) -> None:
+    """Two that began alone, two through the service, and the service itself write at once."""
+    with contextlib.ExitStack() as stack:
+        alone = [stack.enter_context(child(home)) for _ in range(2)]
+        for one in alone:
+            one.begin()
+        service = home.start()
+        _ = service.url
+        through = [stack.enter_context(child(home)) for _ in range(2)]
+        for one in through:
+            one.begin()
+        for number in range(20):
+            for writer, one in enumerate([*alone, *through]):
+                one.send(call(number + 1, "memory_store", content=f"Owl {number} of writer {writer}."))
+            assert service.keep(f"Owl {number} of the service.") == 201
+        for one in (*alone, *through):
+            for _ in range(20):
+                assert one.read()["result"]["structuredContent"]["status"] == "created"
+    assert service.ask("GET", "/api/stats")[1]["memories"]["by_state"]["live"] == 100
+
+
+def test_a_database_that_is_not_ours_is_one_line(home: Home) -> None:
+    home.data.mkdir(parents=True)
+    home.database.write_text("no database")
+    result = home.run("--stdio")
+    assert result.returncode == 1
+    assert result.stdout == ""
+    assert result.stderr.startswith("memory-mcp: ")
+    assert result.stderr.count("\n") == 1
+
+
+def test_alone_it_publishes_nothing(home: Home) -> None:
+    with child(home) as one:
+        one.begin()
+        assert not home.discovery.exists()
