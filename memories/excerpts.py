@@ -9,10 +9,12 @@ PASSAGE = 500
 _SENTENCE = re.compile(r"[^\n.!?。！？]+[.!?。！？]*\s*|[.!?。！？]+\s*|\n+")
 
 
-def excerpt(content: str, words: Sequence[str]) -> str:
-    """The whole text if it is short, else the passage of about 500 characters in which most of the words occur."""
+def excerpt(content: str, words: Sequence[str], *, near: tuple[int, int] | None = None) -> str:
+    """The whole text if it is short, else about 500 characters of it: `near`, or where most of the words occur."""
     if len(content) <= LONG:
         return content
+    if near is not None:
+        return _marked(content, *near)
     best = max(_passages(content), key=lambda span: (_found(content[span[0] : span[1]], words), -span[0]))
     return _marked(content, *best)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from django.db import DatabaseError, connection, transaction
 from django.db.models import Q
 
-from memories import audit, clock, search
+from memories import audit, clock, embedding, search
 from memories.draft import labels, one_of
 from memories.errors import NotFound, Rejected
 from memories.models import AuditEntry, Conflict, Kind, Memory, Passage, Reason, Source, Tier
@@ -240,9 +240,16 @@ class Backfilled:
     pending: int = 0
 
 
-def backfill() -> Backfilled:
-    """Make the vectors that are missing. The store is keyword-only: there are none to make."""
-    return Backfilled()
+def backfill(*, progress: Progress | None = None) -> Backfilled:
+    """Make the vectors that are missing; what another backfill makes meanwhile is not made twice.
+
+    It may be broken off and goes on where it was. Raises EmbeddingFailed when the model fails.
+    """
+    repaired, left = 0, 0
+    for repaired, left in enumerate(embedding.repair(), start=1):
+        if progress:
+            progress(repaired, repaired + left)
+    return Backfilled(repaired, left)
 
 
 def reindex(*, progress: Progress | None = None) -> int:

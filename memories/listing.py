@@ -8,7 +8,7 @@ from typing import Literal
 from django.db import DatabaseError
 from django.db.models import Count
 
-from memories import clock
+from memories import clock, embedders
 from memories.cleaning import clean
 from memories.conf import config
 from memories.draft import labels, one_of
@@ -96,6 +96,15 @@ def projects(*, scope: str, part: str = "", limit: int = LARGEST_PAGE) -> list[s
 
 
 @dataclass(frozen=True)
+class VectorCounts:
+    """Memories with vectors of the model in use, without, and with vectors of other models only."""
+
+    stored: int = 0
+    pending: int = 0
+    foreign: int = 0
+
+
+@dataclass(frozen=True)
 class Stats:
     """Counts of one or several scopes, and the size of the database file in bytes."""
 
@@ -103,6 +112,7 @@ class Stats:
     by_kind: dict[str, int]
     by_project: dict[str, int]
     database_bytes: int
+    vectors: VectorCounts
 
 
 def stats(*, scopes: Iterable[str] = ()) -> Stats:
@@ -118,11 +128,20 @@ def stats(*, scopes: Iterable[str] = ()) -> Stats:
         "expired": everything.filter(deleted_at=None).expired(now).count(),
         "forgotten": everything.forgotten().count(),
     }
-    return Stats(states, _counted(live, "kind"), _counted(live, "project"), _database_bytes())
+    return Stats(states, _counted(live, "kind"), _counted(live, "project"), _database_bytes(), _vectors(everything))
 
 
 def _counted(memories: MemoryQuerySet, field: str) -> dict[str, int]:
     return dict(memories.values_list(field).annotate(n=Count("pk")).order_by("-n", field))
+
+
+def _vectors(memories: MemoryQuerySet) -> VectorCounts:
+    kept = memories.filter(deleted_at=None)
+    embedder = embedders.current()
+    model = embedder.identity if embedder and embedder.state == "ready" else ""
+    with_any = kept.filter(passages__position=0).count()
+    stored = kept.filter(passages__position=0, passages__model=model).count() if model else 0
+    return VectorCounts(stored, kept.count() - stored if embedder else 0, with_any - stored)
 
 
 def _database_bytes() -> int:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Self
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from memories.conf import config
 
@@ -86,6 +86,12 @@ class MemoryQuerySet(QuerySet["Memory"]):  # type: ignore[name-defined]  # the p
         for tag in tags:
             tagged = tagged.filter(tags__has=tag)
         return tagged
+
+    def without_vectors(self, model: str) -> Self:
+        """Those that have no vectors of a model for their present text."""
+        passages = self.model._meta.get_field("passages").related_model._default_manager  # noqa: SLF001
+        own = passages.filter(memory=OuterRef("pk"), model=model, text_hash=OuterRef("content_hash"))
+        return self.filter(~Exists(own))
 
     def oldest_first(self) -> Self:
         return self.order_by("valid_from", "pk")

@@ -16,11 +16,13 @@ from memories.excerpts import excerpt
 from memories.models import Kind, Memory
 from memories.places import label, project_to_read
 from memories.querysets import ANY_PROJECT, MemoryQuerySet
-from memories.search import Place, keyword
+from memories.search import Place, fusion, keyword, meaning
 from memories.search.terms import content_words, query_terms
 
 LIMIT = 50
 LARGEST_BUDGET = 1_000_000
+BY_WORDS = 0.5
+"""Coverage from which the words of a query, not the vectors, choose the passage of a long memory."""
 MOST_BOOST = 2.0
 """The boost of injections never exceeds 1 + this times its weight, however often a memory was injected."""
 
@@ -85,6 +87,7 @@ class _Hit:
     score: float
     relevance: float
     why: dict[str, object]
+    passage: tuple[int, int] | None = None
 
 
 def recall(question: Question) -> Recalled:
@@ -93,10 +96,10 @@ def recall(question: Question) -> Recalled:
     now = clock.now()
     queryset, scope, project = _filtered(question, now=now)
     places = [] if project == ANY_PROJECT else [(scope, project), (scope, "")]
-    hits = _ranked(queryset, question, places)
+    hits, degraded = _ranked(queryset, question, places)
     answer = _inject(hits, question) if question.mode == "inject" else _search(hits, question)
     took = round((time.perf_counter() - started) * 1000, 2)
-    return replace(answer, project=project, took_ms=took)
+    return replace(answer, project=project, degraded=degraded, took_ms=took)
 
 
 def _filtered(question: Question, *, now: datetime) -> tuple[MemoryQuerySet, str, str]:
@@ -119,9 +122,14 @@ def _filtered(question: Question, *, now: datetime) -> tuple[MemoryQuerySet, str
     return queryset.as_of(moment, now) if moment else queryset.current(now), scope, project
 
 
-def _ranked(queryset: MemoryQuerySet, question: Question, places: Collection[Place]) -> list[_Hit]:
-    """Every candidate with its boosts applied, best first, in a total order."""
-    found = keyword.find(queryset, question.query, places=places, keep_stopwords=question.mode == "search")
+def _ranked(queryset: MemoryQuerySet, question: Question, places: Collection[Place]) -> tuple[list[_Hit], str | None]:
+    """Every candidate with its boosts applied, best first, in a total order, and why meaning is left out if it is."""
+    keep_stopwords = question.mode == "search"
+    if not query_terms(question.query, keep_stopwords=keep_stopwords):
+        return [], None  # "continue", "thanks": no word that tells anything
+    words = keyword.find(queryset, question.query, places=places, keep_stopwords=keep_stopwords)
+    near = meaning.find(queryset, question.query, places=places, superseded=question.as_of is not None)
+    found = fusion.fuse(words, near, accept=lambda ids: search.among(queryset, ids))
     traits = search.traits([hit.id for hit in found])
     hits = []
     for hit in found:
@@ -129,9 +137,10 @@ def _ranked(queryset: MemoryQuerySet, question: Question, places: Collection[Pla
             uid, valid_from, injections = traits[hit.id]
             boost = injection_boost(injections)
             why = {**hit.why, "coverage": round(hit.coverage, 4), "boosts": {"injections": round(boost, 4)}}
-            hits.append(_Hit(hit.id, uid, valid_from, hit.score * boost, hit.relevance, why))
+            passage = (hit.close.start, hit.close.end) if hit.close and hit.coverage < BY_WORDS else None
+            hits.append(_Hit(hit.id, uid, valid_from, hit.score * boost, hit.relevance, why, passage))
     newest_first = sorted(hits, key=lambda hit: (hit.valid_from, hit.id), reverse=True)
-    return sorted(newest_first, key=lambda hit: -hit.score)
+    return sorted(newest_first, key=lambda hit: -hit.score), near.degraded
 
 
 def injection_boost(injections: int) -> float:
@@ -175,7 +184,7 @@ def _items(hits: list[_Hit], question: Question) -> Iterator[Item]:
 
 
 def _item(hit: _Hit, memory: Memory, words: Sequence[str]) -> Item:
-    shown = excerpt(memory.content, words)
+    shown = excerpt(memory.content, words, near=hit.passage)
     entry = Entry.of(uid=memory.uid, kind=memory.kind, project=memory.project, valid_from=memory.valid_from, text=shown)
     return Item(memory, shown, entry, round(hit.score, 4), round(hit.relevance, 4), hit.why)
 

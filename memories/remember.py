@@ -1,14 +1,15 @@
 """The write path. Every interface stores through `remember()`; what it acknowledges is committed and searchable."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
 from django.db import IntegrityError, transaction
 
-from memories import audit, clock, search, statements
+from memories import audit, clock, embedding, search, statements
 from memories.draft import MAX_TAGS, Draft, prepare
+from memories.embedding import Embedded
 from memories.errors import Conflict, NotFound, Rejected
 from memories.models import Kind, Memory, Reason, Source, Tier
 
@@ -50,29 +51,36 @@ def remember(draft: Draft) -> Remembered:
         reason = f"looks like an instruction to the model ({prepared.poison})"
         audit.record("skip", actor=memory.actor, scope=memory.scope, now=now, reason=reason)
         return Remembered(None, "skipped", reason=reason, redacted=prepared.redacted)
+    embedded = embedding.embed(memory.content)  # outside the transaction: nobody waits for a model
+    near = embedding.near_twin(memory, embedded, now=now)
     try:
-        kept, status, superseded = _store(memory, draft, now=now)
+        kept, status, superseded = _store(memory, draft, embedded, now=now, find_twin=lambda: _still_live(near))
     except IntegrityError:  # the same text lives in this place already: the constraint has decided
         memory.pk = None
-        kept, status, superseded = _store(memory, draft, now=now, look_for_twin=True)
-    return Remembered(kept.uid, status, redacted=prepared.redacted, superseded=superseded)
+        kept, status, superseded = _store(
+            memory, draft, embedded, now=now, find_twin=lambda: live_twin(memory, now=now)
+        )
+    if embedded.state == "pending":
+        embedding.later(kept)
+    return Remembered(kept.uid, status, redacted=prepared.redacted, superseded=superseded, vector=embedded.state)
 
 
 @transaction.atomic
 def _store(
-    memory: Memory, draft: Draft, *, now: datetime, look_for_twin: bool = False
+    memory: Memory, draft: Draft, embedded: Embedded, *, now: datetime, find_twin: Callable[[], Memory | None]
 ) -> tuple[Memory, Status, tuple[str, ...]]:
     search.refresh_schema()
     targets = _targets(memory.scope, draft.supersedes)
     if targets:
         _inherit(memory, targets, draft)
-    twin = live_twin(memory, now=now) if look_for_twin else None
+    twin = find_twin()
     targets = [target for target in targets if target != twin]
     status: Status = "refreshed" if twin else "created"
     if twin:
         refresh(twin, memory, now=now)
     else:
         statements.insert(memory)
+        embedded.save(memory)
     kept = twin or memory
     for target in targets:
         supersede(
@@ -94,6 +102,11 @@ def _store(
         **({"supersedes": uids} if uids else {}),
     )
     return kept, status, uids
+
+
+def _still_live(twin: Memory | None) -> Memory | None:
+    """The twin as it is inside the transaction; None if it was forgotten or superseded meanwhile."""
+    return Memory.objects.live().filter(pk=twin.pk).first() if twin else None
 
 
 def _targets(scope: str, uids: Sequence[str]) -> list[Memory]:

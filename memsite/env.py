@@ -10,7 +10,7 @@ import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -66,6 +66,25 @@ class Env(BaseModel):
     )
     token: str = Field(default="", repr=False, description="Owner's bearer token; setting it turns authentication on")
     allowed_hosts: Words = Field(default=(), description="Further Host names to answer to, with commas between")
+    model_path: UserPath | None = Field(
+        default=None,
+        description="GGUF embedding model; empty = one in `models/` beside the database, else keywords only",
+    )
+    device: Literal["cpu", "cuda"] = Field(
+        default="cpu", description="Where the model runs; `cuda` falls back to `cpu`"
+    )
+    embed_url: str = Field(
+        default="",
+        description="OpenAI-compatible server that embeds instead, up to and with `/v1`; texts are sent to it",
+    )
+    embed_model: str = Field(default="", description="Its model")
+    embed_api_key: str = Field(default="", repr=False, description="Its key; no other key is ever sent")
+    fusion: Literal["score", "rrf"] = Field(default="score", description="How the channels are mixed")
+    rrf_k: int = Field(default=60, ge=1, le=1000, description="The constant of `rrf`")
+    recall_min_cosine: Share | None = Field(
+        default=None, description="Least cosine of what only vectors found; empty = the model's own"
+    )
+    dedup_sim: Share = Field(default=0.98, description="Least cosine of texts with the same words that are one memory")
     inject_min_relevance: Share = Field(
         default=0.55, description="Least relevance (0 to 1) of a memory that is put into a prompt"
     )
@@ -88,6 +107,13 @@ class Env(BaseModel):
     def database(self) -> Path:
         """The SQLite file that is really used, absolute."""
         return _home(self.database_url.removeprefix("sqlite:///")) if self.database_url else self.db_path
+
+    @property
+    def model(self) -> Path | None:
+        """The GGUF file of the embedding model; None = there is none."""
+        if self.model_path is not None:
+            return self.model_path
+        return next(iter(sorted((self.database.parent / "models").glob("*.gguf"))), None)
 
     @property
     def discovery(self) -> Path | None:
@@ -164,7 +190,7 @@ def settings_table() -> str:
     rows = ["| variable | default | meaning |", "|---|---|---|"]
     for name, field in Env.model_fields.items():
         default = field.get_default()
-        shown = "" if default in ("", ()) else int(default) if isinstance(default, bool) else default
+        shown = "" if default in ("", (), None) else int(default) if isinstance(default, bool) else default
         rows.append(f"| `{variable(name)}` | {f'`{shown}`' if shown != '' else ''} | {field.description} |")
     return "\n".join(rows) + "\n"
 

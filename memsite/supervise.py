@@ -9,7 +9,7 @@ from gunicorn.arbiter import Arbiter
 
 from memsite.discovery import health
 from memsite.guard import App
-from memsite.serve import GRACE_SECONDS, Announcement, load_application, maintain_at_start
+from memsite.serve import GRACE_SECONDS, Announcement, embed_in_background, load_application, maintain_at_start
 
 
 def serve_in_processes(listener: socket.socket, announcement: Announcement, *, workers: int) -> None:
@@ -40,7 +40,7 @@ class _Supervised(BaseApplication):  # type: ignore[misc]  # gunicorn has no typ
             "keepalive": 2,
             "graceful_timeout": GRACE_SECONDS,
             "loglevel": "warning",
-            "post_worker_init": lambda worker: _first_only(worker, url),
+            "post_worker_init": lambda worker: _after_start(worker, url),
         }
         for name, value in chosen.items():
             self.cfg.set(name, value)
@@ -52,7 +52,8 @@ class _Supervised(BaseApplication):  # type: ignore[misc]  # gunicorn has no typ
         _Arbiter(self).run()
 
 
-def _first_only(worker: Any, url: str) -> None:
+def _after_start(worker: Any, url: str) -> None:
+    embed_in_background()
     if worker.age == 1:
         maintain_at_start(lambda: answers(url))
 

@@ -1,11 +1,15 @@
 """Finding memories. What differs between databases is one module each, behind the functions of `sqlite`."""
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from django.db import connection
+
+if TYPE_CHECKING:
+    from memories.querysets import MemoryQuerySet
 
 type Place = tuple[str, str]
 """Scope and project."""
@@ -19,6 +23,18 @@ def vendor(name: str) -> ModuleType:
 def traits(ids: Sequence[int]) -> dict[int, tuple[str, str, int]]:
     """uid, valid_from (text that sorts by time) and injection count of memories, by id."""
     found: dict[int, tuple[str, str, int]] = vendor(connection.vendor).traits(ids)
+    return found
+
+
+def among(queryset: "MemoryQuerySet", ids: Collection[int]) -> frozenset[int]:
+    """Those of the ids that are in a queryset."""
+    found: frozenset[int] = vendor(connection.vendor).among(queryset, ids)
+    return found
+
+
+def neighbours(ids: Collection[int]) -> dict[int, tuple[int, ...]]:
+    """The memories stored before and after each one in its session, by id."""
+    found: dict[int, tuple[int, ...]] = vendor(connection.vendor).neighbours(ids)
     return found
 
 

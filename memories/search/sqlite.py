@@ -153,6 +153,64 @@ def occurrences(expression: str, ids: Collection[int] = (), *, table: str = WORD
     return count, frozenset(map(int, found.split(","))) if found else frozenset()
 
 
+def among(queryset: MemoryQuerySet, ids: Collection[int]) -> frozenset[int]:
+    """Those of the ids that are in a queryset."""
+    condition, parameters = _condition(queryset)
+    marks = ", ".join(str(int(one)) for one in ids)
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT id FROM {TABLE} WHERE id IN ({marks}) AND {condition}", parameters)
+        return frozenset(one for (one,) in cursor.fetchall())
+
+
+def neighbours(ids: Collection[int]) -> dict[int, tuple[int, ...]]:
+    """The memories stored before and after each one in its session, if it has any."""
+    marks = ", ".join(str(int(one)) for one in ids)
+    beside = f"FROM {TABLE} b WHERE b.scope = m.scope AND b.session = m.session AND b.id"
+    sql = (
+        f"SELECT m.id, (SELECT max(b.id) {beside} < m.id), (SELECT min(b.id) {beside} > m.id) "
+        f"FROM {TABLE} m WHERE m.id IN ({marks}) AND m.session <> ''"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        return {one: tuple(two for two in pair if two is not None) for one, *pair in cursor.fetchall()}
+
+
+def changes() -> tuple[int, int]:
+    """The first and the last number in the table of changes; 0 for none."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT coalesce(min(seq), 0), coalesce(max(seq), 0) FROM memory_changes")
+        first, last = cursor.fetchone()
+    return first, last
+
+
+def changed_since(seq: int) -> list[int]:
+    """The memories that changed after a number."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT DISTINCT memory_id FROM memory_changes WHERE seq > %s", [seq])
+        return [one for (one,) in cursor.fetchall()]
+
+
+def forget_changes(*, keep: int) -> None:
+    """Shorten the table of changes; a process that is further behind reads everything anew."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"DELETE FROM memory_changes WHERE seq <= (SELECT max(seq) FROM memory_changes) - {int(keep)}")
+
+
+def vectors(model: str, ids: Collection[int] | None = None) -> Iterator[tuple[int, int, int, str, str, bool, bytes]]:
+    """Memory, start and end of the passage, scope, project, whether it is superseded, and the vector, of what is not
+    forgotten and has vectors of the model."""
+    wanted = "" if ids is None else f"AND m.id IN ({', '.join(str(int(one)) for one in ids)})"
+    sql = (
+        "SELECT m.id, p.start, p.end, m.scope, m.project, m.valid_to IS NOT NULL, p.vector "
+        f"FROM memories_passage p JOIN {TABLE} m ON m.id = p.memory_id "
+        f"WHERE p.model = %s AND p.text_hash = m.content_hash AND m.deleted_at IS NULL {wanted} "
+        "ORDER BY m.id, p.position"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [model])
+        yield from iter(cursor.fetchone, None)
+
+
 def traits(ids: Sequence[int]) -> dict[int, tuple[str, str, int]]:
     """What ranking needs of candidates: uid, valid_from (text that sorts by time) and injection count, by id."""
     marks = ", ".join(str(int(one)) for one in ids)

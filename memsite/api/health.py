@@ -5,12 +5,11 @@ import os
 from django.http import HttpRequest
 from ninja import Router
 
-from memories import listing
+from memories import embedders, listing
 from memsite.api.schemas import EmbedderOut, HealthOut
 from memsite.version import VERSION
 
 router = Router()
-EMBEDDER = EmbedderOut(name="none", device=None, state="off")
 
 
 @router.get("/health", response=HealthOut, summary="Is it up?")
@@ -20,6 +19,6 @@ def health(request: HttpRequest) -> HealthOut:
         status="ok" if database == "ok" else "degraded",
         version=VERSION,
         database=database,
-        embedder=EMBEDDER,
+        embedder=EmbedderOut.of(embedders.describe()),
         pid=os.getpid(),
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 from ninja import Schema
 from pydantic import Field
 
+from memories.embedders import Description
 from memories.listing import Page
 from memories.recall import Item, Recalled
 from memories.remember import Remembered
@@ -229,6 +230,10 @@ class EmbedderOut(Schema):
     name: str
     device: str | None
     state: Literal["off", "ready", "loading", "failed"]
+
+    @classmethod
+    def of(cls, described: Description) -> "EmbedderOut":
+        return cls(name=described.name, device=described.device, state=described.state)
 
 
 class HealthOut(Schema):

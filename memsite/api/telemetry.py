@@ -3,12 +3,12 @@
 from django.http import HttpRequest
 from ninja import Router, Status
 
-from memories import listing
+from memories import embedders, listing
 from memories.places import project_to_read, project_to_write
 from memories.querysets import ANY_PROJECT
 from memsite.api import who
-from memsite.api.health import EMBEDDER
 from memsite.api.schemas import (
+    EmbedderOut,
     InjectionOut,
     InjectionPageOut,
     InjectionTotalsOut,
@@ -64,12 +64,13 @@ def read_stats(request: HttpRequest) -> StatsOut:
     scopes = who.principal(request).scopes
     stats = listing.stats(scopes=scopes)
     usage = telemetry.usage(scopes=scopes)
+    embedder = embedders.describe()
     most = [MostInjectedOut(uid=uid, count=count) for uid, count in usage.most_injected]
     return StatsOut(
         memories=MemoryTotalsOut(by_state=stats.by_state, by_kind=stats.by_kind, by_project=stats.by_project),
-        vectors=VectorTotalsOut(),
+        vectors=VectorTotalsOut(**vars(stats.vectors)),
         database_bytes=stats.database_bytes,
-        embedder=EMBEDDER,
-        calibration="keywords",
+        embedder=EmbedderOut.of(embedder),
+        calibration=embedder.calibration,
         injections=InjectionTotalsOut(**{**vars(usage), "most_injected": most}),
     )

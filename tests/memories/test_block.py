@@ -15,7 +15,7 @@ from memories.recall import Question, recall
 
 DAY = datetime(2026, 3, 2, tzinfo=UTC)
 TAGS = re.compile(
-    r"<\s*/?\s*(?:semantic-memory|system-reminder|hook_context|tool_result|system|user|assistant|human|\|im_)"
+    r"<\s*/?\s*(?:semantic-memory|system-reminder|hook_context|tool_result|\|im_|(?:system|user|assistant|human)(?![\w-]))"
 )
 UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff\x00-\x08]")
 

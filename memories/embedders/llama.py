@@ -1,0 +1,172 @@
+"""A local GGUF model through llama-cpp-python: loaded at first use, once a process, in a thread of its own."""
+
+import logging
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from memories.embedders.base import EmbeddingFailed, State, Vectors, normalised
+from memories.embedders.profiles import Profile, profile_of
+
+BATCH = 32
+MOST_TOKENS = 2048
+"""Of one text: passages are short, and a longer context costs memory for nothing."""
+EVERY_LAYER = -1
+SMI_SECONDS = 5.0
+QUERIES_KEPT = 512
+_POOLING = {"mean": 1, "cls": 2, "last": 3}
+_FROM_METADATA = -1
+
+logger = logging.getLogger(__name__)
+
+
+class LlamaEmbedder:
+    """A GGUF file. `device` "cuda" falls back to the CPU when the GPU is not really used."""
+
+    def __init__(self, path: Path, *, device: str = "cpu") -> None:
+        self._path, self._wanted = path, device
+        self._lock = threading.Lock()
+        self._loader: threading.Thread | None = None
+        self._loaded = threading.Event()
+        self._model: Any = None
+        self._failure = ""
+        self._device: str | None = None
+        self._identity = ""
+        self._profile = profile_of(path.stem)
+        self._kept = lru_cache(maxsize=QUERIES_KEPT)(self._embed_query)
+
+    @property
+    def name(self) -> str:
+        return self._path.stem
+
+    @property
+    def identity(self) -> str:
+        self._wait(0)
+        return self._identity
+
+    @property
+    def profile(self) -> Profile:
+        return self._profile
+
+    @property
+    def state(self) -> State:
+        if self._failure:
+            return "failed"
+        return "ready" if self._loaded.is_set() else "loading"
+
+    @property
+    def device(self) -> str | None:
+        return self._device
+
+    def documents(self, texts: Sequence[str], *, patience: float) -> Vectors:
+        self._wait(patience)
+        prefix = self._profile.document_prefix
+        batches = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
+        return np.concatenate([self._embed([prefix + text for text in batch]) for batch in batches])
+
+    def query(self, text: str, *, patience: float) -> Vectors:
+        self._wait(patience)
+        return self._kept(text)
+
+    def _embed_query(self, text: str) -> Vectors:
+        return self._embed([self._profile.query_prefix + text])
+
+    def _embed(self, texts: list[str]) -> Vectors:
+        with self._lock:
+            try:
+                rows = self._model.embed(texts, normalize=False, truncate=True)
+            except Exception as error:
+                if self._device == "cpu":
+                    raise EmbeddingFailed(f"The embedding model failed: {error}.") from error
+                logger.warning("The embedding model failed on the GPU, it goes on without: %s", error)
+                self._model = self._open("cpu")
+                rows = self._model.embed(texts, normalize=False, truncate=True)
+        return normalised(rows, expected=len(texts))
+
+    def _wait(self, patience: float) -> None:
+        """Until the model is there. Raises EmbeddingFailed when it cannot be, or is not in time."""
+        if not self._loaded.is_set() and not self._failure:
+            with self._lock:
+                if self._loader is None:
+                    self._loader = threading.Thread(target=self._load, name="load-model", daemon=True)
+                    self._loader.start()
+            self._loaded.wait(patience)
+        if self._failure:
+            raise EmbeddingFailed(self._failure)
+        if not self._loaded.is_set():
+            raise EmbeddingFailed("The embedding model is being loaded.")
+
+    def _load(self) -> None:
+        try:
+            self._model = self._open(self._wanted)
+            name = self._model.metadata.get("general.name") or self.name
+            self._identity = f"{name}:{self._path.stat().st_size}:{self._model.n_embd()}"
+        except FileNotFoundError:
+            self._failure = f"There is no embedding model {self._path}."
+        except ImportError:
+            self._failure = "MEMORY_MODEL_PATH needs llama-cpp-python: pip install 'memsite[embed]'."
+        except Exception as error:  # noqa: BLE001 - whatever the file is
+            self._failure = f"The embedding model {self._path.name} cannot be loaded: {error}."
+        if self._failure:
+            logger.error("%s", self._failure)
+        self._loaded.set()
+
+    def _open(self, device: str) -> Any:
+        """The model on a device, tried with one text; on the CPU if a GPU does not really hold it."""
+        from llama_cpp import Llama  # noqa: PLC0415 - an extra, and slow to import
+
+        self._path.stat()  # llama.cpp would not say that there is no file
+        metadata = Llama(model_path=str(self._path), vocab_only=True, verbose=False).metadata
+        self._profile = profile_of(metadata.get("general.name", ""), self._path.stem)
+        context = int(metadata.get(f"{metadata.get('general.architecture')}.context_length", MOST_TOKENS))
+        tokens = min(context, MOST_TOKENS)
+
+        def open_on(layers: int) -> Any:
+            model = Llama(
+                model_path=str(self._path),
+                embedding=True,
+                pooling_type=_POOLING.get(self._profile.pooling, _FROM_METADATA),
+                n_ctx=tokens,
+                n_batch=tokens,
+                n_ubatch=tokens,
+                n_gpu_layers=layers,
+                verbose=False,
+            )
+            model.embed(["probe"], normalize=False)
+            return model
+
+        model, self._device = on_device(device, open_on)
+        return model
+
+
+def on_device(device: str, open_on: Callable[[int], Any]) -> tuple[Any, str]:
+    """A model and where it is: on the GPU only if that is wanted, works, and is seen in the GPU's memory."""
+    if device == "cuda":
+        try:
+            model = open_on(EVERY_LAYER)
+            if holds_gpu_memory(os.getpid()):
+                return model, "cuda"
+            logger.warning("The GPU does not hold the embedding model, it runs on the CPU")
+        except Exception as error:  # noqa: BLE001 - whatever a driver raises
+            logger.warning("The GPU cannot run the embedding model, it runs on the CPU: %s", error)
+    return open_on(0), "cpu"
+
+
+def holds_gpu_memory(pid: int) -> bool:
+    """Whether nvidia-smi lists a process among those that hold memory of a GPU."""
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return False
+    command = [program, "--query-compute-apps=pid", "--format=csv,noheader"]
+    try:
+        listed = subprocess.run(command, capture_output=True, text=True, timeout=SMI_SECONDS, check=True)  # noqa: S603
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return str(pid) in listed.stdout.split()

@@ -1,0 +1,43 @@
+"""Memories in pieces that one vector can stand for, cut at the ends of sentences and overlapping."""
+
+import re
+from collections.abc import Iterator
+
+SIZE = 400
+"""Characters: about a hundred tokens of English, so that one fact is not lost among many."""
+OVERLAP = 100
+_SENTENCE = re.compile(r"[^\n.!?。！？]+[.!?。！？]*\s*|[.!?。！？]+\s*|\n+")
+
+type Span = tuple[int, int]
+
+
+def passages(text: str) -> list[Span]:
+    """Start and end of each piece, in order; together they cover the text."""
+    if len(text) <= SIZE:
+        return [(0, len(text))]
+    found: list[Span] = []
+    pieces = list(_sentences(text))
+    first = 0
+    while True:
+        last = first
+        while last + 1 < len(pieces) and pieces[last + 1][1] - pieces[first][0] <= SIZE:
+            last += 1
+        found.append((pieces[first][0], pieces[last][1]))
+        if last + 1 == len(pieces):
+            return found
+        following = last + 1
+        while following - 1 > first and pieces[last][1] - pieces[following - 1][0] <= OVERLAP:
+            following -= 1
+        first = following
+
+
+def _sentences(text: str) -> Iterator[Span]:
+    """Sentences, and pieces of those that are longer than a passage."""
+    for match in _SENTENCE.finditer(text):
+        start, end = match.span()
+        while end - start > SIZE:
+            space = text.rfind(" ", start + SIZE // 2, start + SIZE)
+            cut = space + 1 if space > 0 else start + SIZE
+            yield start, cut
+            start = cut
+        yield start, end
