@@ -3,8 +3,8 @@
     python benchmarks/calibrate.py --data DIR --model FILE.gguf [--offtopic 0.11]
 
 `unrelated` is the mean cosine of a query and a memory that does not answer it. `related` is put where the default gate
-(MEMORY_INJECT_MIN_RELEVANCE) lets something pass for at most the given share of off-topic prompts; `floor` lies a fifth
-of the way between them. Copy the three into memories/embedders/profiles.py. Beside them: recall@5 of what passes,
+(MEMORY_INJECT_MIN_RELEVANCE) lets something pass for at most the given share of off-topic prompts. `floor` may be as
+low as `unrelated`. Copy the two into memories/embedders/profiles.py. Beside them: recall@5 of what passes,
 in the sample and with each project left out of the calibration in turn.
 """
 
@@ -24,7 +24,6 @@ from datasets import EVERY_PROJECT, OpenSet, load_open
 from tables import table
 
 LIMIT = 5
-FLOOR_SHARE = 0.2
 
 type Numbers = npt.NDArray[np.float64]
 

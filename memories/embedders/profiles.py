@@ -46,9 +46,9 @@ PROFILES = (
         "minilm",
         re.compile(r"minilm", re.IGNORECASE),
         pooling="mean",
-        floor=0.2,
-        unrelated=0.1,
-        related=0.636,
+        floor=0.15,
+        unrelated=0.15,
+        related=0.62,
         calibrated=True,
     ),
     Profile(

@@ -32,9 +32,9 @@ def among(queryset: "MemoryQuerySet", ids: Collection[int]) -> frozenset[int]:
     return found
 
 
-def neighbours(ids: Collection[int]) -> dict[int, tuple[int, ...]]:
-    """The memories stored before and after each one in its session, by id."""
-    found: dict[int, tuple[int, ...]] = vendor(connection.vendor).neighbours(ids)
+def neighbours(ids: Collection[int], *, reach: int) -> dict[int, dict[int, int]]:
+    """By id, the memories around each one in its session, and how many steps away they are: 1 to reach."""
+    found: dict[int, dict[int, int]] = vendor(connection.vendor).neighbours(ids, reach=reach)
     return found
 
 

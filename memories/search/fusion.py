@@ -1,8 +1,8 @@
 """Keyword hits and near vectors made one ranking, and one relevance that means the same for every query.
 
 Lexical evidence counts as much as the best hit explains of the query: the words that a paraphrase shares with a store
-are noise, those of an identifier are all there is. A memory whose neighbour in the same session ranks higher is lifted
-towards it: answers stand next to what was asked. The numbers were chosen on LoCoMo 1-5 and the coding-agent set.
+are noise, those of an identifier are all there is. A memory near a better one in the same session is lifted towards it:
+answers stand next to what was asked. The numbers were chosen on LoCoMo 1-5 and the coding-agent set.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -21,8 +21,10 @@ COVERAGE_POWER = 1.5
 BM25_WEIGHT = 0.15
 TRUST_FROM, TRUST_AT, LEAST_TRUST = 0.25, 0.5, 0.1
 """Where the best coverage makes the lexical side begin to count, where it counts in full, and what it always counts."""
-MEANING_WEIGHT = 0.48
-LIFT, LEAST_LIFT = 0.5, 0.3
+MEANING_WEIGHT = 0.42
+LIFTS = {1: 0.6, 2: 0.5}
+"""The share of the way up to a better memory of the session, by the steps between them."""
+LEAST_LIFT = 0.3
 LEXICAL_RELEVANCE = 0.28
 LIFTING = 20
 """Best hits whose neighbours join the candidates."""
@@ -46,11 +48,10 @@ class Fused:
 def fuse(words: Sequence[Hit], near: Near, *, accept: Accept) -> list[Fused]:
     """One list, best first; `accept` says which neighbours may be found."""
     closes = near.of({hit.id for hit in words}) | {close.id: close for close in near.ranked}
+    trust = _trust(words)
     if near.profile is None:
         fused = [Fused(hit.id, hit.score, hit.coverage, hit.relevance, hit.why) for hit in words]
-        trust = 1.0
     else:
-        trust = _trust(words)
         fused = _mixed(words, near, near.profile, closes, trust)
     if config().fusion == "rrf":
         return _best_first(_by_rank(fused))
@@ -95,19 +96,23 @@ def _relevance(hit: Hit | None, close: Close | None, meaning: float) -> float:
 
 
 def _lifted(fused: list[Fused], near: Near, trust: float, accept: Accept) -> Iterable[Fused]:
-    """Each with the lift of its better neighbour; neighbours of the best join."""
+    """Each with the lift of a better neighbour; neighbours of the best join."""
     if not fused:
         return fused
-    beside = search.neighbours([one.id for one in fused])
-    scores = {one.id: one.score for one in fused}
-    joining = {two for one in fused[:LIFTING] for two in beside.get(one.id, ())} - scores.keys()
+    beside = search.neighbours([one.id for one in fused], reach=max(LIFTS))
+    known = {one.id for one in fused}
+    joining = {two for one in fused[:LIFTING] for two in beside.get(one.id, ())} - known
     if joining:
         allowed = accept(joining)
         fused = [*fused, *_joined(allowed, near)]
-        beside |= search.neighbours(list(allowed))
-        scores = {one.id: one.score for one in fused}
-    lift = LIFT * max(trust, LEAST_LIFT)
-    return [_raised(one, lift * max(0.0, _highest(beside, one.id, scores) - one.score)) for one in fused]
+        beside |= search.neighbours(allowed, reach=max(LIFTS)) if allowed else {}
+    scores = {one.id: one.score for one in fused}
+    share = max(trust, LEAST_LIFT)
+    return [_raised(one, share * _lift(one, beside.get(one.id, {}), scores)) for one in fused]
+
+
+def _lift(one: Fused, beside: dict[int, int], scores: dict[int, float]) -> float:
+    return max((LIFTS[steps] * (scores.get(two, 0.0) - one.score) for two, steps in beside.items()), default=0.0)
 
 
 def _joined(ids: Collection[int], near: Near) -> Iterable[Fused]:
@@ -118,12 +123,8 @@ def _joined(ids: Collection[int], near: Near) -> Iterable[Fused]:
         yield Fused(one, MEANING_WEIGHT * max(0.0, meaning), 0.0, _relevance(None, close, meaning), {}, close)
 
 
-def _highest(beside: dict[int, tuple[int, ...]], one: int, scores: dict[int, float]) -> float:
-    return max((scores.get(two, 0.0) for two in beside.get(one, ())), default=0.0)
-
-
 def _raised(one: Fused, by: float) -> Fused:
-    if not by:
+    if by <= 0:
         return one
     why = {**one.why, "neighbour": {"lift": round(by, 4)}}
     return Fused(one.id, one.score + by, one.coverage, one.relevance, why, one.close)

@@ -162,17 +162,27 @@ def among(queryset: MemoryQuerySet, ids: Collection[int]) -> frozenset[int]:
         return frozenset(one for (one,) in cursor.fetchall())
 
 
-def neighbours(ids: Collection[int]) -> dict[int, tuple[int, ...]]:
-    """The memories stored before and after each one in its session, if it has any."""
+def neighbours(ids: Collection[int], *, reach: int) -> dict[int, dict[int, int]]:
+    """By id, the memories stored before and after each one in its session, and how many steps away: 1 to reach."""
     marks = ", ".join(str(int(one)) for one in ids)
-    beside = f"FROM {TABLE} b WHERE b.scope = m.scope AND b.session = m.session AND b.id"
+
+    def beside(comparison: str, order: str) -> str:
+        nearest = (
+            f"SELECT b.id FROM {TABLE} b WHERE b.scope = m.scope AND b.session = m.session AND b.id {comparison} m.id "
+            f"ORDER BY b.id {order} LIMIT {int(reach)}"
+        )
+        return f"(SELECT group_concat(id) FROM ({nearest}))"
+
     sql = (
-        f"SELECT m.id, (SELECT max(b.id) {beside} < m.id), (SELECT min(b.id) {beside} > m.id) "
+        f"SELECT m.id, {beside('<', 'DESC')}, {beside('>', 'ASC')} "
         f"FROM {TABLE} m WHERE m.id IN ({marks}) AND m.session <> ''"
     )
     with connection.cursor() as cursor:
         cursor.execute(sql)
-        return {one: tuple(two for two in pair if two is not None) for one, *pair in cursor.fetchall()}
+        return {
+            one: {int(two): steps for side in sides if side for steps, two in enumerate(side.split(","), start=1)}
+            for one, *sides in cursor.fetchall()
+        }
 
 
 def changes() -> tuple[int, int]:

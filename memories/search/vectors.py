@@ -84,14 +84,16 @@ class Scored:
         return found
 
     def _nearest_first(self, rows: npt.NDArray[np.int64], first: int) -> Iterator[int]:
-        """Rows by cosine; only the first ones are sorted unless more are asked for."""
+        """Rows by cosine, of equals the youngest memory first; only the first are sorted unless more are asked for."""
         cosines = self._cosines[rows]
         if len(rows) > first:
-            top = np.argpartition(-cosines, first)[:first]
-            yield from rows[top[np.argsort(-cosines[top], kind="stable")]]
-            rest = np.setdiff1d(np.arange(len(rows)), top)
-            rows, cosines = rows[rest], cosines[rest]
-        yield from rows[np.argsort(-cosines, kind="stable")]
+            least = np.partition(cosines, len(rows) - first)[len(rows) - first]
+            yield from self._sorted(rows[cosines >= least])
+            rows = rows[cosines < least]
+        yield from self._sorted(rows)
+
+    def _sorted(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        return rows[np.lexsort((-self._rows.memory[rows], -self._cosines[rows]))]
 
     def _at(self, row: int) -> Close:
         rows = self._rows
