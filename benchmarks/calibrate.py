@@ -126,9 +126,7 @@ def main() -> int:
         return related_of(prompts, unrelated, share=options.offtopic, gate=gate, weight=weight)
 
     related = fit(offtopic)
-    print(
-        f"unrelated={unrelated:.3f} related={related:.3f} floor={unrelated + FLOOR_SHARE * (related - unrelated):.3f}\n"
-    )
+    print(f"unrelated={unrelated:.3f} related={related:.3f}\n")
     rows = [["in the sample", *_measured(asked, offtopic, unrelated, related, gate, weight)]]
     outside: list[tuple[Sequence[Asked], Sequence[Asked], float]] = []
     for project in sorted({one.project for one in offtopic}):

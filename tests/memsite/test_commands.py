@@ -72,8 +72,8 @@ def test_recall_answers_at_the_terminal(remembered: Remembered):
     assert "Nothing relevant" in run("recall", "thanks")
 
 
-def test_backfill_says_that_there_is_nothing_to_do():
-    assert "Repaired 0" in run("backfill")
+def test_backfill_without_a_model_says_what_to_set():
+    assert "MEMORY_MODEL_PATH" in run("backfill")
 
 
 @pytest.mark.django_db(transaction=True)
