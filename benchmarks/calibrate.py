@@ -69,6 +69,7 @@ def prepare(data: Path, model: Path) -> tuple[list[Asked], list[Asked]]:
 
 def _ask(questions: Iterable[Any], uids: dict[str, str]) -> Iterable[Asked]:
     from memories import clock, search  # noqa: PLC0415
+    from memories.conf import config  # noqa: PLC0415
     from memories.models import Memory  # noqa: PLC0415
     from memories.search import fusion, keyword, meaning  # noqa: PLC0415
     from memories.search.terms import query_terms  # noqa: PLC0415
@@ -80,7 +81,7 @@ def _ask(questions: Iterable[Any], uids: dict[str, str]) -> Iterable[Asked]:
         hits = []
         if query_terms(question.query):
             words = keyword.find(memories, question.query)
-            near = meaning.find(memories, question.query, places=(), superseded=False)
+            near = meaning.find(memories, question.query, scope=config().scope, places=(), superseded=False)
             hits = fusion.fuse(words, near, accept=partial(search.among, memories))
         lexical = {hit.id: hit.relevance for hit in words} if hits else {}
         gold = {uids[one] for one in question.gold}

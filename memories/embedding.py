@@ -149,6 +149,12 @@ def since_first_vector() -> list[int]:
     return list(pending(embedder).filter(pk__gt=oldest).values_list("pk", flat=True))
 
 
+def count_pending() -> int:
+    """How many memories have no vectors of the model in use; 0 without one, or before it embedded anything."""
+    embedder = embedders.current()
+    return pending(embedder).count() if embedder and embedder.identity else 0
+
+
 def repair(*, patience: float = LOAD_SECONDS, ids: Sequence[int] | None = None) -> Iterator[int]:
     """Embed what is pending, newest first, a memory a transaction; yields how many are left after each.
 
@@ -163,9 +169,19 @@ def repair(*, patience: float = LOAD_SECONDS, ids: Sequence[int] | None = None) 
     for done, one in enumerate(wanted, start=1):
         memory = pending(embedder).filter(pk=one).first()
         if memory is not None:
-            embedded = _embed(embedder, memory.content, passages(memory.content), patience=patience)
-            with transaction.atomic():
-                # Forgotten or embedded meanwhile: then there is nothing to do.
-                if pending(embedder).filter(pk=one).exists():
-                    embedded.save(memory)
+            _repair_one(embedder, memory, patience=patience)
         yield len(wanted) - done
+
+
+def _repair_one(embedder: Embedder, memory: Memory, *, patience: float) -> None:
+    """Embed a memory and keep its vectors. A text that the model refuses is left out, a model that fails raises."""
+    try:
+        embedded = _embed(embedder, memory.content, passages(memory.content), patience=patience)
+    except EmbeddingFailed as error:
+        embedder.documents(["probe"], patience=patience)
+        logger.warning("Memory %s cannot be embedded: %s", memory.uid, error)
+        return
+    with transaction.atomic():
+        # Forgotten or embedded meanwhile: then there is nothing to do.
+        if pending(embedder).filter(pk=memory.pk).exists():
+            embedded.save(memory)

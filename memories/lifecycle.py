@@ -245,11 +245,12 @@ def backfill(*, progress: Progress | None = None) -> Backfilled:
 
     It may be broken off and goes on where it was. Raises EmbeddingFailed when the model fails.
     """
-    repaired, left = 0, 0
-    for repaired, left in enumerate(embedding.repair(), start=1):
+    done = 0
+    for done, left in enumerate(embedding.repair(), start=1):
         if progress:
-            progress(repaired, repaired + left)
-    return Backfilled(repaired, left)
+            progress(done, done + left)
+    pending = embedding.count_pending()
+    return Backfilled(max(0, done - pending), pending)
 
 
 def reindex(*, progress: Progress | None = None) -> int:

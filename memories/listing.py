@@ -6,7 +6,7 @@ from datetime import date, datetime
 from typing import Literal
 
 from django.db import DatabaseError
-from django.db.models import Count
+from django.db.models import Count, F
 
 from memories import clock, embedders
 from memories.cleaning import clean
@@ -136,12 +136,15 @@ def _counted(memories: MemoryQuerySet, field: str) -> dict[str, int]:
 
 
 def _vectors(memories: MemoryQuerySet) -> VectorCounts:
+    """Until the model has embedded something nobody knows which vectors are its own: all of them count as such."""
     kept = memories.filter(deleted_at=None)
+    with_any = kept.filter(passages__position=0, passages__text_hash=F("content_hash")).distinct().count()
     embedder = embedders.current()
-    model = embedder.identity if embedder and embedder.state == "ready" else ""
-    with_any = kept.filter(passages__position=0).count()
-    stored = kept.filter(passages__position=0, passages__model=model).count() if model else 0
-    return VectorCounts(stored, kept.count() - stored if embedder else 0, with_any - stored)
+    if embedder is None:
+        return VectorCounts(foreign=with_any)
+    total = kept.count()
+    stored = total - kept.without_vectors(embedder.identity).count() if embedder.identity else with_any
+    return VectorCounts(stored, total - stored, with_any - stored)
 
 
 def _database_bytes() -> int:

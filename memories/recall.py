@@ -96,7 +96,7 @@ def recall(question: Question) -> Recalled:
     now = clock.now()
     queryset, scope, project = _filtered(question, now=now)
     places = [] if project == ANY_PROJECT else [(scope, project), (scope, "")]
-    hits, degraded = _ranked(queryset, question, places)
+    hits, degraded = _ranked(queryset, question, scope, places)
     answer = _inject(hits, question) if question.mode == "inject" else _search(hits, question)
     took = round((time.perf_counter() - started) * 1000, 2)
     return replace(answer, project=project, degraded=degraded, took_ms=took)
@@ -122,13 +122,15 @@ def _filtered(question: Question, *, now: datetime) -> tuple[MemoryQuerySet, str
     return queryset.as_of(moment, now) if moment else queryset.current(now), scope, project
 
 
-def _ranked(queryset: MemoryQuerySet, question: Question, places: Collection[Place]) -> tuple[list[_Hit], str | None]:
+def _ranked(
+    queryset: MemoryQuerySet, question: Question, scope: str, places: Collection[Place]
+) -> tuple[list[_Hit], str | None]:
     """Every candidate with its boosts applied, best first, in a total order, and why meaning is left out if it is."""
     keep_stopwords = question.mode == "search"
     if not query_terms(question.query, keep_stopwords=keep_stopwords):
         return [], None  # "continue", "thanks": no word that tells anything
     words = keyword.find(queryset, question.query, places=places, keep_stopwords=keep_stopwords)
-    near = meaning.find(queryset, question.query, places=places, superseded=question.as_of is not None)
+    near = meaning.find(queryset, question.query, scope=scope, places=places, superseded=question.as_of is not None)
     found = fusion.fuse(words, near, accept=lambda ids: search.among(queryset, ids))
     traits = search.traits([hit.id for hit in found])
     hits = []

@@ -29,7 +29,7 @@ class Embedder(Protocol):
 
     @property
     def identity(self) -> str:
-        """Of the model: vectors are compared only with those of the same identity. Raises EmbeddingFailed."""
+        """Of the model: vectors are compared only with those of the same identity. "" until it first embedded."""
 
     @property
     def profile(self) -> Profile: ...
@@ -49,9 +49,13 @@ class Embedder(Protocol):
 
 def normalised(rows: Sequence[Sequence[float]] | Vectors, *, expected: int) -> Vectors:
     """Rows as unit vectors. Raises EmbeddingFailed for a missing row and for one that is no direction."""
-    vectors = np.asarray(rows, dtype=np.float32)
+    try:
+        with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused below
+            vectors = np.asarray(rows, dtype=np.float32)
+    except (TypeError, ValueError):
+        raise EmbeddingFailed("The embedding model gave what are no vectors.") from None
     if vectors.ndim != 2 or len(vectors) != expected or not vectors.shape[1]:
-        raise EmbeddingFailed(f"The embedding model gave {len(vectors)} vectors for {expected} texts.")
+        raise EmbeddingFailed(f"The embedding model gave an array of shape {vectors.shape} for {expected} texts.")
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not np.isfinite(norms).all() or (norms < SMALLEST_NORM).any():
         raise EmbeddingFailed("The embedding model gave a vector that is zero or not a number.")

@@ -1,6 +1,7 @@
 """Embeddings of an OpenAI-compatible server (OpenAI, Ollama, llama-server). Used only where MEMORY_EMBED_URL is set."""
 
 import threading
+import time
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -13,6 +14,9 @@ from memories.embedders.profiles import Profile, profile_of
 BATCH = 64
 TIMEOUT_SECONDS = 10.0
 RETRIES = 2
+PAUSE_SECONDS = 0.2
+QUIET_SECONDS = 30.0
+"""After a failure, no prompt waits for the server for so long."""
 QUERIES_KEPT = 512
 NO_KEY = "none"
 """Local servers want some key; a key of the environment that was meant for others is never sent."""
@@ -26,6 +30,7 @@ class HttpEmbedder:
         self._profile = profile_of(model)
         self._dimension = 0
         self._failed = False
+        self._quiet_until = 0.0
         self._lock = threading.Lock()
         self._client: Any = None
         self._kept = lru_cache(maxsize=QUERIES_KEPT)(self._embed_query)
@@ -36,9 +41,7 @@ class HttpEmbedder:
 
     @property
     def identity(self) -> str:
-        if not self._dimension:
-            self._embed(["probe"], TIMEOUT_SECONDS)
-        return f"{self._model}:{self._dimension}"
+        return f"{self._model}:{self._dimension}" if self._dimension else ""
 
     @property
     def profile(self) -> Profile:
@@ -58,23 +61,34 @@ class HttpEmbedder:
         return np.concatenate([self._embed([prefix + text for text in batch], patience) for batch in batches])
 
     def query(self, text: str, *, patience: float) -> Vectors:
-        del patience  # of the first who asks: an answer is kept
-        return self._kept(text)
+        return self._kept(text, patience)
 
-    def _embed_query(self, text: str) -> Vectors:
-        return self._embed([self._profile.query_prefix + text], TIMEOUT_SECONDS)
+    def _embed_query(self, text: str, patience: float) -> Vectors:
+        if time.monotonic() < self._quiet_until:
+            raise EmbeddingFailed(f"The embedding server {self._url} failed a moment ago.")
+        return self._embed([self._profile.query_prefix + text], patience)
 
     def _embed(self, texts: list[str], patience: float) -> Vectors:
-        try:
-            answer = self._connected().embeddings.create(
-                model=self._model, input=texts, encoding_format="float", timeout=min(patience, TIMEOUT_SECONDS)
-            )
-            rows = [row.embedding for row in sorted(answer.data, key=lambda row: row.index)]
-        except EmbeddingFailed:
-            raise
-        except Exception as error:
-            self._failed = True
-            raise EmbeddingFailed(f"The embedding server {self._url} failed: {type(error).__name__}.") from error
+        client = self._connected()
+        deadline = time.monotonic() + patience
+        for tries in range(RETRIES, -1, -1):
+            left = max(0.01, deadline - time.monotonic())
+            try:
+                answer = client.embeddings.create(
+                    model=self._model, input=texts, encoding_format="float", timeout=min(left, TIMEOUT_SECONDS)
+                )
+                rows = [row.embedding for row in sorted(answer.data, key=lambda row: row.index)]
+                break
+            except Exception as error:
+                refused = 400 <= getattr(error, "status_code", 0) < 500
+                if refused or not tries or time.monotonic() + PAUSE_SECONDS > deadline:
+                    self._failed = True
+                    if not refused:
+                        self._quiet_until = time.monotonic() + QUIET_SECONDS
+                    raise EmbeddingFailed(
+                        f"The embedding server {self._url} failed: {type(error).__name__}."
+                    ) from error
+                time.sleep(PAUSE_SECONDS)
         vectors = normalised(rows, expected=len(texts))
         if self._dimension not in (0, vectors.shape[1]):
             raise EmbeddingFailed(
@@ -87,10 +101,14 @@ class HttpEmbedder:
         with self._lock:
             if self._client is None:
                 try:
-                    from openai import OpenAI  # noqa: PLC0415 - an extra
+                    from openai import Omit, OpenAI  # noqa: PLC0415 - an extra
                 except ImportError:
                     raise EmbeddingFailed(
                         "MEMORY_EMBED_URL needs the openai package: pip install 'memsite[remote]'."
                     ) from None
-                self._client = OpenAI(base_url=self._url, api_key=self._key or NO_KEY, max_retries=RETRIES)
+                # Omit() is more than its annotation allows: headers of the user's other keys stay here.
+                foreign: Any = dict.fromkeys(("OpenAI-Organization", "OpenAI-Project"), Omit())
+                self._client = OpenAI(
+                    base_url=self._url, api_key=self._key or NO_KEY, default_headers=foreign, max_retries=0
+                )
             return self._client

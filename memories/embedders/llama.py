@@ -48,7 +48,6 @@ class LlamaEmbedder:
 
     @property
     def identity(self) -> str:
-        self._wait(0)
         return self._identity
 
     @property
@@ -81,14 +80,21 @@ class LlamaEmbedder:
     def _embed(self, texts: list[str]) -> Vectors:
         with self._lock:
             try:
-                rows = self._model.embed(texts, normalize=False, truncate=True)
+                rows = self._rows(texts)
             except Exception as error:
-                if self._device == "cpu":
-                    raise EmbeddingFailed(f"The embedding model failed: {error}.") from error
-                logger.warning("The embedding model failed on the GPU, it goes on without: %s", error)
-                self._model = self._open("cpu")
-                rows = self._model.embed(texts, normalize=False, truncate=True)
+                raise EmbeddingFailed(f"The embedding model failed: {error}.") from error
         return normalised(rows, expected=len(texts))
+
+    def _rows(self, texts: list[str]) -> Any:
+        """Once more on the CPU, for good, when the GPU fails."""
+        try:
+            return self._model.embed(texts, normalize=False, truncate=True)
+        except Exception as error:
+            if self._device == "cpu":
+                raise
+            logger.warning("The GPU failed, the embedding model goes on without it: %s", error)
+            self._model = self._open("cpu")
+            return self._model.embed(texts, normalize=False, truncate=True)
 
     def _wait(self, patience: float) -> None:
         """Until the model is there. Raises EmbeddingFailed when it cannot be, or is not in time."""

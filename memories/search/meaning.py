@@ -13,8 +13,8 @@ from memories.search import Place, vectors
 from memories.search.vectors import Close, Scored
 
 CANDIDATES = 50
-PATIENCE_SECONDS = 0.5
-"""How long a recall waits for a model that is being loaded: a hook has a second and a half for everything."""
+PATIENCE_SECONDS = 0.8
+"""How long a recall waits for a server or a model that is being loaded: a hook has 1.5 s for everything."""
 LONGEST_QUERY = 4000
 """Characters of a prompt that are embedded; models read no further."""
 
@@ -37,8 +37,11 @@ class Near:
         return self._scored.of(ids) if self._scored and ids else {}
 
 
-def find(queryset: MemoryQuerySet, query: str, *, places: Collection[Place], superseded: bool) -> Near:
-    """The nearest memories of a queryset; with `superseded`, it may hold memories that are."""
+def find(queryset: MemoryQuerySet, query: str, *, scope: str, places: Collection[Place], superseded: bool) -> Near:
+    """The nearest memories of a queryset of one scope, narrowed to `places` (none: all of it).
+
+    With `superseded`, the queryset may hold memories that are.
+    """
     embedder = embedders.current()
     if embedder is None:
         return Near()
@@ -52,7 +55,7 @@ def find(queryset: MemoryQuerySet, query: str, *, places: Collection[Place], sup
     profile = embedder.profile
     least = config().recall_min_cosine
     best = scored.best(
-        places,
+        places or matrix.places(scope),
         superseded=superseded,
         floor=profile.floor if least is None else least,
         limit=CANDIDATES,

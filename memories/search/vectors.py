@@ -8,7 +8,7 @@ new one appended, and when much is struck out the matrix is made anew.
 import threading
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from itertools import batched
+from itertools import batched, islice
 from pathlib import Path
 from typing import Any
 
@@ -51,18 +51,19 @@ class Scored:
     def best(
         self, places: Collection[Place], *, superseded: bool, floor: float, limit: int, accept: Accept
     ) -> list[Close]:
-        """The nearest memories of some places (none: everywhere), nearest first; `accept` says which may be found."""
+        """The nearest memories of some places, nearest first; `accept` says which of them may be found."""
         rows = self._rows
         seen = rows.memory[: self._size] != STRUCK_OUT
         seen &= self._cosines >= floor
         if not superseded:
             seen &= ~rows.superseded[: self._size]
-        if places:
-            codes = [code for place in places if (code := rows.codes.get(place)) is not None]
-            seen &= np.isin(rows.place[: self._size], codes)
+        codes = [code for place in places if (code := rows.codes.get(place)) is not None]
+        seen &= np.isin(rows.place[: self._size], codes)
         found: dict[int, Close] = {}
         order = self._nearest_first(np.flatnonzero(seen), 4 * limit)
-        for batch in batched(order, 4 * limit, strict=False):
+        size = 4 * limit
+        while batch := list(islice(order, size)):
+            size *= 2  # the filters leave out much: ask seldom
             nearest: dict[int, Close] = {}
             for row in batch:
                 close = self._at(int(row))
@@ -139,6 +140,10 @@ class Matrix:
         self._seq = -1
         self._file: object = None
         self.full_reads = 0
+
+    def places(self, scope: str) -> list[Place]:
+        """Every place of a scope where there are vectors, as of the last `score`."""
+        return [place for place in list(self._rows.codes) if place[0] == scope]
 
     def score(self, query: Vectors) -> Scored:
         with self._lock:
