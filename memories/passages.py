@@ -26,7 +26,11 @@ def passages(text: str) -> list[Span]:
         if last + 1 == len(pieces):
             return found
         following = last + 1
-        while following - 1 > first and pieces[last][1] - pieces[following - 1][0] <= OVERLAP:
+        while (
+            following - 1 > first
+            and pieces[last][1] - pieces[following - 1][0] <= OVERLAP
+            and pieces[last + 1][1] - pieces[following - 1][0] <= SIZE
+        ):
             following -= 1
         first = following
 

@@ -53,6 +53,8 @@ def remember(draft: Draft) -> Remembered:
         return Remembered(None, "skipped", reason=reason, redacted=prepared.redacted)
     embedded = embedding.embed(memory.content)  # outside the transaction: nobody waits for a model
     near = embedding.near_twin(memory, embedded, now=now)
+    if near and near.uid in draft.supersedes:  # an edit, if only of its case
+        near = None
     try:
         kept, status, superseded = _store(memory, draft, embedded, now=now, find_twin=lambda: _still_live(near))
     except IntegrityError:  # the same text lives in this place already: the constraint has decided

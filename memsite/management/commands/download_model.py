@@ -41,7 +41,9 @@ class Command(BaseCommand):
         path = download(SOURCES[model], settings.MEMORY.database.parent / "models")
         file = config_file(os.environ)
         use(path, file)
-        self.stdout.write(f"{path} is used from the next start on ({file}); `memory-mcp backfill` embeds what is stored.")
+        self.stdout.write(
+            f"{path} is used from the next start on ({file}); `memory-mcp backfill` embeds what is stored."
+        )
 
 
 def download(source: Source, folder: Path) -> Path:
