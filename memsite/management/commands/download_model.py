@@ -55,7 +55,7 @@ def download(source: Source, folder: Path) -> Path:
     try:
         expected = get_hf_file_metadata(hf_hub_url(source.repository, source.file)).etag or ""
         path = Path(hf_hub_download(source.repository, source.file, local_dir=folder))
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - of the hub, the network, or the disk
         raise CommandError(f"{source.repository} cannot be downloaded: {error}".splitlines()[0]) from None
     if len(expected) == 64 and sha256(path) != expected:  # what is in large-file storage is named by its SHA-256
         path.unlink()
