@@ -165,7 +165,9 @@ def repair(*, patience: float = LOAD_SECONDS, ids: Sequence[int] | None = None) 
         return
     embedder.documents(["probe"], patience=patience)  # its identity is known from now on
     waiting = pending(embedder)
-    wanted = list((waiting if ids is None else waiting.filter(pk__in=ids)).order_by("-pk").values_list("pk", flat=True))
+    chosen = None if ids is None else frozenset(ids)  # there may be more than one statement can name
+    found = waiting.order_by("-pk").values_list("pk", flat=True)
+    wanted = [one for one in found if chosen is None or one in chosen]
     for done, one in enumerate(wanted, start=1):
         memory = pending(embedder).filter(pk=one).first()
         if memory is not None:

@@ -128,7 +128,7 @@ def _ranked(
     """Every candidate with its boosts applied, best first, in a total order, and why meaning is left out if it is."""
     keep_stopwords = question.mode == "search"
     if not query_terms(question.query, keep_stopwords=keep_stopwords):
-        return [], None  # "continue", "thanks": no word that tells anything
+        return [], None  # "thanks", "yes please": no word that tells anything
     words = keyword.find(queryset, question.query, places=places, keep_stopwords=keep_stopwords)
     near = meaning.find(queryset, question.query, scope=scope, places=places, superseded=question.as_of is not None)
     found = fusion.fuse(words, near, accept=lambda ids: search.among(queryset, ids))

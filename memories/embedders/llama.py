@@ -110,25 +110,31 @@ class LlamaEmbedder:
             raise EmbeddingFailed("The embedding model is being loaded.")
 
     def _load(self) -> None:
-        try:
-            self._model = self._open(self._wanted)
-            name = self._model.metadata.get("general.name") or self.name
-            self._identity = f"{name}:{self._path.stat().st_size}:{self._model.n_embd()}"
-        except FileNotFoundError:
-            self._failure = f"There is no embedding model {self._path}."
-        except ImportError:
-            self._failure = "MEMORY_MODEL_PATH needs llama-cpp-python: pip install 'memsite[embed]'."
-        except Exception as error:  # noqa: BLE001 - whatever the file is
-            self._failure = f"The embedding model {self._path.name} cannot be loaded: {error}."
+        self._failure = self._try_to_load()
         if self._failure:
             logger.error("%s", self._failure)
         self._loaded.set()
 
+    def _try_to_load(self) -> str:
+        """Why there is no model, in one sentence; "" if there is one."""
+        if not self._path.exists():
+            return f"There is no embedding model {self._path}."
+        try:
+            self._model = self._open(self._wanted)
+        except ImportError:
+            return "MEMORY_MODEL_PATH needs llama-cpp-python: pip install 'memsite[embed]'."
+        except Exception as error:  # noqa: BLE001 - whatever the file is
+            return f"The embedding model {self._path.name} cannot be loaded: {error}."
+        name = self._model.metadata.get("general.name") or self.name
+        self._identity = f"{name}:{self._path.stat().st_size}:{self._model.n_embd()}"
+        return ""
+
     def _open(self, device: str) -> Any:
         """The model on a device, tried with one text; on the CPU if a GPU does not really hold it."""
+        # Threads that wait for work by spinning starve each other where other programs use the cores.
+        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
         from llama_cpp import Llama  # noqa: PLC0415 - an extra, and slow to import
 
-        self._path.stat()  # llama.cpp would not say that there is no file
         metadata = Llama(model_path=str(self._path), vocab_only=True, verbose=False).metadata
         self._profile = profile_of(metadata.get("general.name", ""), self._path.stem)
         context = int(metadata.get(f"{metadata.get('general.architecture')}.context_length", MOST_TOKENS))
