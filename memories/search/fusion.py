@@ -27,7 +27,7 @@ LIFTS = {1: 0.6, 2: 0.5}
 LEAST_LIFT = 0.3
 LEXICAL_RELEVANCE = 0.28
 LIFTING = 20
-"""Best hits whose neighbours join the candidates."""
+"""Best hits that lift others."""
 
 type Channels = dict[str, dict[str, float]]
 type Accept = Callable[[Collection[int]], frozenset[int]]
@@ -96,23 +96,22 @@ def _relevance(hit: Hit | None, close: Close | None, meaning: float) -> float:
 
 
 def _lifted(fused: list[Fused], near: Near, trust: float, accept: Accept) -> Iterable[Fused]:
-    """Each with the lift of a better neighbour; neighbours of the best join."""
-    if not fused:
-        return fused
-    beside = search.neighbours([one.id for one in fused], reach=max(LIFTS))
-    known = {one.id for one in fused}
-    joining = {two for one in fused[:LIFTING] for two in beside.get(one.id, ())} - known
+    """The best lift those around them in their sessions, which join if they were no candidates."""
+    best = fused[:LIFTING]
+    around = search.neighbours([one.id for one in best], reach=max(LIFTS)) if best else {}
+    joining = {two for beside in around.values() for two in beside} - {one.id for one in fused}
     if joining:
-        allowed = accept(joining)
-        fused = [*fused, *_joined(allowed, near)]
-        beside |= search.neighbours(allowed, reach=max(LIFTS)) if allowed else {}
-    scores = {one.id: one.score for one in fused}
+        fused = [*fused, *_joined(accept(joining), near)]
+    lifters: dict[int, list[tuple[float, float]]] = {}
+    for one in best:
+        for two, steps in around.get(one.id, {}).items():
+            lifters.setdefault(two, []).append((one.score, LIFTS[steps]))
     share = max(trust, LEAST_LIFT)
-    return [_raised(one, share * _lift(one, beside.get(one.id, {}), scores)) for one in fused]
+    return [_raised(one, share * _lift(one, lifters.get(one.id, ()))) for one in fused]
 
 
-def _lift(one: Fused, beside: dict[int, int], scores: dict[int, float]) -> float:
-    return max((LIFTS[steps] * (scores.get(two, 0.0) - one.score) for two, steps in beside.items()), default=0.0)
+def _lift(one: Fused, lifters: Iterable[tuple[float, float]]) -> float:
+    return max((part * (score - one.score) for score, part in lifters), default=0.0)
 
 
 def _joined(ids: Collection[int], near: Near) -> Iterable[Fused]:

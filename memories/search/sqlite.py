@@ -110,9 +110,13 @@ def optimize() -> list[str]:
 
 
 def _condition(queryset: MemoryQuerySet) -> tuple[str, Sequence[Any]]:
-    compiler = queryset.query.get_compiler(connection=connection)
-    sql, parameters = compiler.compile(queryset.query.where)
-    return sql or "1", parameters
+    """What follows WHERE. Kept with the queryset: a recall asks several times, and compiling costs more than asking."""
+    kept: tuple[str, Sequence[Any]] | None = vars(queryset).get("_compiled_condition")
+    if kept is None:
+        compiler = queryset.query.get_compiler(connection=connection)
+        sql, parameters = compiler.compile(queryset.query.where)
+        kept = vars(queryset)["_compiled_condition"] = (sql or "1", parameters)
+    return kept
 
 
 def within(expression: str, places: Iterable[Place]) -> str:
