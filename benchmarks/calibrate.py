@@ -14,7 +14,6 @@ import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +81,8 @@ def _ask(questions: Iterable[Any], uids: dict[str, str]) -> Iterable[Asked]:
         if query_terms(question.query):
             words = keyword.find(memories, question.query)
             near = meaning.find(memories, question.query, scope=config().scope, places=(), superseded=False)
-            hits = fusion.fuse(words, near, accept=partial(search.among, memories))
+            allowed = search.traits(memories, [hit.id for hit in (found := fusion.fuse(words, near))])
+            hits = [hit for hit in found if hit.id in allowed]
         lexical = {hit.id: hit.relevance for hit in words} if hits else {}
         gold = {uids[one] for one in question.gold}
         yield Asked(

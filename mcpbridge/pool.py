@@ -1,7 +1,7 @@
 """The few threads in which REST and MCP run synchronous domain code, each with its own kept connection.
 
-One of them writes: SQLite has one writer, waiting in line is cheaper than polling for its lock, and who asks never
-waits behind those who wait to write.
+One of them is for frequent short writes: SQLite has one writer, waiting in line is cheaper than polling for its lock,
+and who asks never waits behind those who wait to write.
 
 Django closes connections at the end of a request; there is none here, and reopening costs 0.45 ms. So the pool keeps
 them and tidies them itself: closed when broken, when left inside a transaction, when the file was replaced, or when it

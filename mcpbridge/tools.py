@@ -1,6 +1,6 @@
 """The tools. Each checks who asks, calls one function of the domain in the pool, and gives a small result."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.types import ToolAnnotations
@@ -9,7 +9,6 @@ from pydantic import Field
 from mcpbridge import acting, pool
 from mcpbridge.results import Forgotten, Listed, Listing, Recall, Stats, Stored
 from memories import lifecycle, listing
-from memories.errors import NotFound
 from memories.recall import Question, recall
 from memories.remember import Draft, remember
 from telemetry import services as telemetry
@@ -146,7 +145,7 @@ async def memory_list(
 
 
 def whole(uid: str) -> Listed:
-    return Listed.whole(_in_reach(uid))
+    return Listed.whole(lifecycle.find_in_reach(uid, acting.principal.get()))
 
 
 def stats(*, alone: bool) -> Stats:
@@ -168,16 +167,8 @@ def _page(wanted: listing.Filters, *, limit: int, offset: int) -> Listing:
 
 
 def _forget(uid: str, *, actor: str, chain: bool) -> lifecycle.Forgotten:
-    return lifecycle.forget(uid, actor=actor, scope=_in_reach(uid).scope, chain=chain)
-
-
-def _in_reach(uid: str) -> Any:
-    """A memory; one outside the token's scopes is as unknown as one that does not exist."""
-    memory = lifecycle.find(uid)
-    reached = frozenset(acting.scopes())
-    if reached and memory.scope not in reached:
-        raise NotFound(f"There is no memory {uid}.")
-    return memory
+    scope = lifecycle.find_in_reach(uid, acting.principal.get()).scope
+    return lifecycle.forget(uid, actor=actor, scope=scope, chain=chain)
 
 
 def _client(ctx: Context) -> str:

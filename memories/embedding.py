@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import batched
 from typing import Literal
 
 from django.db import transaction
@@ -30,6 +31,7 @@ MOST_NEAR = 5
 LOAD_SECONDS = 300.0
 """How long one who has time waits for the model."""
 MOST_NOTED = 10_000
+AT_ONCE = 500
 
 logger = logging.getLogger(__name__)
 something_noted = threading.Event()
@@ -44,6 +46,11 @@ class Embedded:
     model: str = ""
     spans: Sequence[Span] = ()
     vectors: Vectors | None = None
+
+    def complete(self, memory: Memory) -> None:
+        """Give a memory with this very text its vectors if it lacks them."""
+        if self.vectors is not None and Memory.objects.filter(pk=memory.pk).without_vectors(self.model).exists():
+            self.save(memory)
 
     def save(self, memory: Memory) -> None:
         """Replace the vectors of a stored memory, in the transaction of its text."""
@@ -75,7 +82,7 @@ def embed(text: str) -> Embedded:
     try:
         return _embed(embedder, text, spans)
     except EmbeddingFailed as error:
-        logger.warning("A memory has no vector yet: %s", error)
+        logger.debug("A memory has no vector yet: %s", error)  # the embedder has said why, once
         return Embedded("pending")
 
 
@@ -164,10 +171,11 @@ def repair(*, patience: float = LOAD_SECONDS, ids: Sequence[int] | None = None) 
     if embedder is None:
         return
     embedder.documents(["probe"], patience=patience)  # its identity is known from now on
-    waiting = pending(embedder)
-    chosen = None if ids is None else frozenset(ids)  # there may be more than one statement can name
-    found = waiting.order_by("-pk").values_list("pk", flat=True)
-    wanted = [one for one in found if chosen is None or one in chosen]
+    waiting = pending(embedder).order_by("-pk").values_list("pk", flat=True)
+    if ids is None:
+        wanted = list(waiting)
+    else:  # SQLite takes no more than some ten thousand ids in one statement
+        wanted = [one for some in batched(ids, AT_ONCE, strict=False) for one in waiting.filter(pk__in=some)]
     for done, one in enumerate(wanted, start=1):
         memory = pending(embedder).filter(pk=one).first()
         if memory is not None:

@@ -13,12 +13,15 @@ from memories import audit, clock, embedding, search
 from memories.draft import labels, one_of
 from memories.errors import NotFound, Rejected
 from memories.models import AuditEntry, Conflict, Kind, Memory, Passage, Reason, Source, Tier
+from memories.principal import Principal
 from memories.querysets import MemoryQuerySet
 from memories.remember import live_twin, refresh, supersede
 from memories.search.scripts import segments
 
 BATCH = 500
 """Ids in one statement: SQLite refuses more than about 32,000."""
+CHANGES_KEPT = 50_000
+"""Rows of the table of changes; a process that missed more reads all vectors anew."""
 MOST_WAIT_MS = 1000
 """How long a scrub waits for a reader; it holds up every writer meanwhile."""
 
@@ -83,6 +86,14 @@ def find(uid: str, *, scope: str | None = None) -> Memory:
     memories = Memory.objects.identified([uid]).filter(deleted_at=None)
     memory: Memory | None = (memories.in_scope(scope) if scope else memories).first()
     if memory is None:
+        raise NotFound(f"There is no memory {uid[:40]}.")
+    return memory
+
+
+def find_in_reach(uid: str, principal: Principal) -> Memory:
+    """Like `find`, for whom a memory out of reach is as unknown as one that does not exist."""
+    memory = find(uid)
+    if principal.scopes and memory.scope not in principal.scopes:
         raise NotFound(f"There is no memory {uid[:40]}.")
     return memory
 
@@ -185,6 +196,7 @@ def purge(*, actor: str, scrub: Sequence[Scrub] = (), progress: Progress | None 
                 function([uid for _, uid in batch])
         if progress:
             progress(min(done * BATCH, len(rows)), len(rows))
+    search.vendor(connection.vendor).forget_changes(keep=CHANGES_KEPT)
     if _is_scrubbed():
         return Purged()
     scrubbed, reason = _scrub()

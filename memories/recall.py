@@ -7,7 +7,7 @@ from datetime import date, datetime
 from math import log
 from typing import Literal
 
-from memories import clock, search
+from memories import clock, search, statements
 from memories.block import Block, Entry, render, room, width
 from memories.conf import config
 from memories.draft import labels, one_of
@@ -131,13 +131,14 @@ def _ranked(
         return [], None  # "thanks", "yes please": no word that tells anything
     words = keyword.find(queryset, question.query, places=places, keep_stopwords=keep_stopwords)
     near = meaning.find(queryset, question.query, scope=scope, places=places, superseded=question.as_of is not None)
-    found = fusion.fuse(words, near, accept=lambda ids: search.among(queryset, ids))
-    traits = search.traits([hit.id for hit in found])
+    found = fusion.fuse(words, near)
+    traits = search.traits(queryset, [hit.id for hit in found])  # of those only that may be found
+    weight = config().inject_boost
     hits = []
     for hit in found:
         if hit.id in traits:
             uid, valid_from, injections = traits[hit.id]
-            boost = injection_boost(injections)
+            boost = injection_boost(injections, weight=weight)
             why = {**hit.why, "coverage": round(hit.coverage, 4), "boosts": {"injections": round(boost, 4)}}
             passage = (hit.close.start, hit.close.end) if hit.close and hit.coverage < BY_WORDS else None
             hits.append(_Hit(hit.id, uid, valid_from, hit.score * boost, hit.relevance, why, passage))
@@ -145,9 +146,9 @@ def _ranked(
     return sorted(newest_first, key=lambda hit: -hit.score), near.degraded
 
 
-def injection_boost(injections: int) -> float:
+def injection_boost(injections: int, *, weight: float) -> float:
     """1 for a memory never injected, growing with the logarithm of the count up to a bound."""
-    return 1 + config().inject_boost * min(log(1 + injections), MOST_BOOST)
+    return 1 + weight * min(log(1 + injections), MOST_BOOST) if injections else 1.0
 
 
 def _search(hits: list[_Hit], question: Question) -> Recalled:
@@ -179,7 +180,7 @@ def _items(hits: list[_Hit], question: Question) -> Iterator[Item]:
     words = [term.text for term in query_terms(question.query, keep_stopwords=True)]
     for start in range(0, len(hits), question.limit):
         batch = hits[start : start + question.limit]
-        memories = Memory.objects.in_bulk([hit.id for hit in batch])
+        memories = statements.by_ids(Memory, [hit.id for hit in batch])
         for hit in batch:
             if hit.id in memories:
                 yield _item(hit, memories[hit.id], words)

@@ -80,6 +80,8 @@ def _store(
     status: Status = "refreshed" if twin else "created"
     if twin:
         refresh(twin, memory, now=now)
+        if twin.content_hash == memory.content_hash:
+            embedded.complete(twin)
     else:
         statements.insert(memory)
         embedded.save(memory)

@@ -33,7 +33,8 @@ from memsite.version import VERSION
 STATIC = "/static/"
 MCP = "/mcp"
 DOCS = "/api/docs"
-INGEST = "/ingest"
+WRITES = frozenset({"/ingest", "/inject/report"})
+"""Frequent and short: they queue in the one thread that writes."""
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ class ApiHandler(ASGIHandler):
         body = await _read(receive)
         if body is None:
             return
-        run = pool.write if scope["path"] == INGEST else pool.run
+        run = pool.write if scope["path"] in WRITES else pool.run
         status, headers, content = await run(self.answer, scope, body)
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else content})

@@ -4,6 +4,7 @@ import os
 import tempfile
 from pathlib import Path
 
+GIVEN_MODEL = os.environ.get("MEMORY_MODEL_PATH", "")
 HOME = Path(tempfile.mkdtemp(prefix="memsite-tests-"))
 for name in [name for name in os.environ if name.startswith("MEMORY_") or name == "DATABASE_URL"]:
     del os.environ[name]

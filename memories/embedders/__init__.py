@@ -9,17 +9,16 @@ from memories.embedders.base import Embedder, EmbeddingFailed, State, Vectors
 __all__ = ["Embedder", "EmbeddingFailed", "Vectors", "current", "describe"]
 
 _lock = threading.Lock()
-_made: tuple[object, Embedder | None] | None = None
+_made: tuple[MemorySettings, Embedder | None] | None = None
 
 
 def current() -> Embedder | None:
-    """The embedder that the settings name; None while there are only keywords. Made once for each setting."""
+    """The embedder that the settings name; None while there are only keywords. Made once."""
     global _made  # noqa: PLW0603 - one model a process
     settings = config()
-    wanted = (settings.model, settings.device, settings.embed_url, settings.embed_model, settings.embed_api_key)
     with _lock:
-        if _made is None or _made[0] != wanted:
-            _made = (wanted, _make(settings))
+        if _made is None or _made[0] is not settings:
+            _made = (settings, _make(settings))
         return _made[1]
 
 

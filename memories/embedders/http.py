@@ -1,5 +1,6 @@
 """Embeddings of an OpenAI-compatible server (OpenAI, Ollama, llama-server). Used only where MEMORY_EMBED_URL is set."""
 
+import logging
 import threading
 import time
 from collections.abc import Sequence
@@ -20,6 +21,8 @@ QUIET_SECONDS = 30.0
 QUERIES_KEPT = 512
 NO_KEY = "none"
 """Local servers want some key; a key of the environment that was meant for others is never sent."""
+
+logger = logging.getLogger(__name__)
 
 
 class HttpEmbedder:
@@ -82,6 +85,8 @@ class HttpEmbedder:
             except Exception as error:
                 refused = 400 <= getattr(error, "status_code", 0) < 500
                 if refused or not tries or time.monotonic() + PAUSE_SECONDS > deadline:
+                    if not self._failed:
+                        logger.warning("The embedding server %s failed: %s", self._url, error)
                     self._failed = True
                     if not refused:
                         self._quiet_until = time.monotonic() + QUIET_SECONDS

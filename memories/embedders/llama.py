@@ -15,7 +15,8 @@ import numpy as np
 from memories.embedders.base import EmbeddingFailed, State, Vectors, normalised
 from memories.embedders.profiles import Profile, profile_of
 
-BATCH = 32
+BATCH = 8
+"""Texts for which the model is taken: a prompt waits no longer than for one batch of a backfill."""
 MOST_TOKENS = 2048
 """Of one text: passages are short, and a longer context costs memory for nothing."""
 EVERY_LAYER = -1
@@ -68,21 +69,24 @@ class LlamaEmbedder:
         self._wait(patience)
         prefix = self._profile.document_prefix
         batches = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
-        return np.concatenate([self._embed([prefix + text for text in batch]) for batch in batches])
+        return np.concatenate([self._embed([prefix + text for text in batch], patience) for batch in batches])
 
     def query(self, text: str, *, patience: float) -> Vectors:
         self._wait(patience)
-        return self._kept(text)
+        return self._kept(text, patience)
 
-    def _embed_query(self, text: str) -> Vectors:
-        return self._embed([self._profile.query_prefix + text])
+    def _embed_query(self, text: str, patience: float) -> Vectors:
+        return self._embed([self._profile.query_prefix + text], patience)
 
-    def _embed(self, texts: list[str]) -> Vectors:
-        with self._lock:
-            try:
-                rows = self._rows(texts)
-            except Exception as error:
-                raise EmbeddingFailed(f"The embedding model failed: {error}.") from error
+    def _embed(self, texts: list[str], patience: float) -> Vectors:
+        if not self._lock.acquire(timeout=patience):
+            raise EmbeddingFailed("The embedding model is busy.")
+        try:
+            rows = self._rows(texts)
+        except Exception as error:
+            raise EmbeddingFailed(f"The embedding model failed: {error}.") from error
+        finally:
+            self._lock.release()
         return normalised(rows, expected=len(texts))
 
     def _rows(self, texts: list[str]) -> Any:

@@ -1,7 +1,7 @@
 """Finding memories. What differs between databases is one module each, behind the functions of `sqlite`."""
 
 import importlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -20,9 +20,9 @@ def vendor(name: str) -> ModuleType:
     return importlib.import_module(f"{__name__}.{name}")
 
 
-def traits(ids: Sequence[int]) -> dict[int, tuple[str, str, int]]:
-    """uid, valid_from (text that sorts by time) and injection count of memories, by id."""
-    found: dict[int, tuple[str, str, int]] = vendor(connection.vendor).traits(ids)
+def traits(queryset: "MemoryQuerySet", ids: Collection[int]) -> dict[int, tuple[str, str, int]]:
+    """uid, valid_from (text that sorts by time) and injection count of those of the ids that are in a queryset."""
+    found: dict[int, tuple[str, str, int]] = vendor(connection.vendor).traits(queryset, ids)
     return found
 
 

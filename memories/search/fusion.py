@@ -5,7 +5,7 @@ are noise, those of an identifier are all there is. A memory near a better one i
 answers stand next to what was asked. The numbers were chosen on LoCoMo 1-5 and the coding-agent set.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from memories import search
@@ -26,11 +26,10 @@ LIFTS = {1: 0.6, 2: 0.5}
 """The share of the way up to a better memory of the session, by the steps between them."""
 LEAST_LIFT = 0.3
 LEXICAL_RELEVANCE = 0.28
-LIFTING = 20
+LIFTING = 10
 """Best hits that lift others."""
 
 type Channels = dict[str, dict[str, float]]
-type Accept = Callable[[Collection[int]], frozenset[int]]
 
 
 @dataclass(frozen=True)
@@ -45,8 +44,8 @@ class Fused:
     close: Close | None = None
 
 
-def fuse(words: Sequence[Hit], near: Near, *, accept: Accept) -> list[Fused]:
-    """One list, best first; `accept` says which neighbours may be found."""
+def fuse(words: Sequence[Hit], near: Near) -> list[Fused]:
+    """One list, best first. Neighbours join whatever they are: the caller leaves out what may not be found."""
     closes = near.of({hit.id for hit in words}) | {close.id: close for close in near.ranked}
     trust = _trust(words)
     if near.profile is None:
@@ -55,7 +54,7 @@ def fuse(words: Sequence[Hit], near: Near, *, accept: Accept) -> list[Fused]:
         fused = _mixed(words, near, near.profile, closes, trust)
     if config().fusion == "rrf":
         return _best_first(_by_rank(fused))
-    return _best_first(_lifted(_best_first(fused), near, trust, accept))
+    return _best_first(_lifted(_best_first(fused), near, trust))
 
 
 def _trust(words: Sequence[Hit]) -> float:
@@ -95,23 +94,22 @@ def _relevance(hit: Hit | None, close: Close | None, meaning: float) -> float:
     return min(1.0, max(0.0, meaning + LEXICAL_RELEVANCE * words**2))
 
 
-def _lifted(fused: list[Fused], near: Near, trust: float, accept: Accept) -> Iterable[Fused]:
+def _lifted(fused: list[Fused], near: Near, trust: float) -> Iterable[Fused]:
     """The best lift those around them in their sessions, which join if they were no candidates."""
     best = fused[:LIFTING]
     around = search.neighbours([one.id for one in best], reach=max(LIFTS)) if best else {}
-    joining = {two for beside in around.values() for two in beside} - {one.id for one in fused}
+    candidates = {one.id: one for one in fused}
+    joining = {two for beside in around.values() for two in beside} - candidates.keys()
     if joining:
-        fused = [*fused, *_joined(accept(joining), near)]
-    lifters: dict[int, list[tuple[float, float]]] = {}
+        candidates |= {one.id: one for one in _joined(joining, near)}
+    share = max(trust, LEAST_LIFT)
+    lifts: dict[int, float] = {}
     for one in best:
         for two, steps in around.get(one.id, {}).items():
-            lifters.setdefault(two, []).append((one.score, LIFTS[steps]))
-    share = max(trust, LEAST_LIFT)
-    return [_raised(one, share * _lift(one, lifters.get(one.id, ()))) for one in fused]
-
-
-def _lift(one: Fused, lifters: Iterable[tuple[float, float]]) -> float:
-    return max((part * (score - one.score) for score, part in lifters), default=0.0)
+            if two in candidates:
+                by = share * LIFTS[steps] * (one.score - candidates[two].score)
+                lifts[two] = max(by, lifts.get(two, 0.0))
+    return (candidates | {two: _raised(candidates[two], by) for two, by in lifts.items() if by > 0}).values()
 
 
 def _joined(ids: Collection[int], near: Near) -> Iterable[Fused]:
@@ -123,8 +121,6 @@ def _joined(ids: Collection[int], near: Near) -> Iterable[Fused]:
 
 
 def _raised(one: Fused, by: float) -> Fused:
-    if by <= 0:
-        return one
     why = {**one.why, "neighbour": {"lift": round(by, 4)}}
     return Fused(one.id, one.score + by, one.coverage, one.relevance, why, one.close)
 

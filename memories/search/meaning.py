@@ -49,7 +49,7 @@ def find(queryset: MemoryQuerySet, query: str, *, scope: str, places: Collection
         asked = embedder.query(query[:LONGEST_QUERY], patience=PATIENCE_SECONDS)
         matrix = vectors.matrix(embedder.identity, asked.shape[1])
     except EmbeddingFailed as error:
-        logger.warning("Recall by keywords only: %s", error)
+        logger.debug("Recall by keywords only: %s", error)  # the embedder has said why, once
         return Near(degraded=str(error))
     scored = matrix.score(asked)
     profile = embedder.profile

@@ -225,11 +225,14 @@ def vectors(model: str, ids: Collection[int] | None = None) -> Iterator[tuple[in
         yield from iter(cursor.fetchone, None)
 
 
-def traits(ids: Sequence[int]) -> dict[int, tuple[str, str, int]]:
-    """What ranking needs of candidates: uid, valid_from (text that sorts by time) and injection count, by id."""
+def traits(queryset: MemoryQuerySet, ids: Collection[int]) -> dict[int, tuple[str, str, int]]:
+    """What ranking needs of those of the ids that are in a queryset: uid, valid_from (text that sorts by time) and
+    injection count, by id."""
+    condition, parameters = _condition(queryset)
     marks = ", ".join(str(int(one)) for one in ids)
+    sql = f"SELECT id, uid, valid_from, injection_count FROM {TABLE} WHERE id IN ({marks}) AND {condition}"
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT id, uid, valid_from, injection_count FROM {TABLE} WHERE id IN ({marks})")
+        cursor.execute(sql, parameters)
         return {one: (uid, since, injections) for one, uid, since, injections in cursor.fetchall()}
 
 

@@ -6,7 +6,7 @@ new one appended, and when much is struck out the matrix is made anew.
 """
 
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import batched, islice
 from pathlib import Path
@@ -29,7 +29,6 @@ AT_ONCE = 500
 STRUCK_OUT = -1
 
 type Accept = Callable[[Collection[int]], frozenset[int]]
-type Spans = dict[int, tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -164,30 +163,33 @@ class Matrix:
                 self._read_all(index, last, file)
                 return
             for ids in batched(changed, AT_ONCE, strict=False):
+                found = list(index.vectors(self.model, ids))  # first read: what fails leaves the matrix as it was
                 for one in ids:
                     self._rows.strike_out(one)
-                self._append(index.vectors(self.model, ids))
+                self._rows = _extended(self._rows, found)
             self._seq = last
 
     def _read_all(self, index: Any, last: int, file: object) -> None:
-        self._rows = _Rows(self.dimension, SMALLEST)
-        self._append(index.vectors(self.model))
+        self._rows = _extended(_Rows(self.dimension, SMALLEST), index.vectors(self.model))
         self._seq, self._file = last, file
         self.full_reads += 1
 
-    def _append(self, found: Iterator[tuple[int, int, int, str, str, bool, bytes]]) -> None:
-        for memory, start, end, scope, project, superseded, vector in found:
-            if len(vector) != 4 * self.dimension:
-                continue
-            if self._rows.size == len(self._rows.memory):
-                self._rows = self._rows.grown()
-            rows, row = self._rows, self._rows.size
-            rows.vectors[row] = np.frombuffer(vector, "<f4")
-            rows.memory[row], rows.start[row], rows.end[row] = memory, start, end
-            rows.place[row] = rows.codes.setdefault((scope, project), len(rows.codes))
-            rows.superseded[row] = superseded
-            rows.where.setdefault(memory, []).append(row)
-            rows.size += 1
+
+def _extended(rows: _Rows, found: Iterable[tuple[int, int, int, str, str, bool, bytes]]) -> _Rows:
+    """The rows with more vectors; another object if there was no room."""
+    for memory, start, end, scope, project, superseded, vector in found:
+        if len(vector) != 4 * rows.vectors.shape[1]:
+            continue
+        if rows.size == len(rows.memory):
+            rows = rows.grown()
+        row = rows.size
+        rows.vectors[row] = np.frombuffer(vector, "<f4")
+        rows.memory[row], rows.start[row], rows.end[row] = memory, start, end
+        rows.place[row] = rows.codes.setdefault((scope, project), len(rows.codes))
+        rows.superseded[row] = superseded
+        rows.where.setdefault(memory, []).append(row)
+        rows.size += 1
+    return rows
 
 
 _matrices: dict[str, Matrix] = {}

@@ -6,7 +6,6 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from memories import lifecycle
-from memories.errors import NotFound
 from memories.places import label
 from memories.principal import ANYONE, Principal
 
@@ -28,9 +27,5 @@ def scope(request: HttpRequest, asked: str | None) -> str:
 
 
 def scope_of(request: HttpRequest, uid: str) -> str:
-    """The scope of a memory; one out of the principal's reach is as unknown as one that does not exist."""
-    found = lifecycle.find(uid).scope
-    reached = principal(request).scopes
-    if reached and found not in reached:
-        raise NotFound(f"There is no memory {uid}.")
-    return found
+    """The scope of a memory that the principal reaches. Raises NotFound."""
+    return lifecycle.find_in_reach(uid, principal(request)).scope

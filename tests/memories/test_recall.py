@@ -276,13 +276,12 @@ def test_a_clearly_better_memory_beats_one_injected_a_thousand_times(remembered)
     assert injected("on which port does the parrot service listen").items[0].memory == better
 
 
-def test_the_boost_has_an_end_and_can_be_switched_off(configure):
-    assert injection_boost(0) == 1
-    assert 1 < injection_boost(1) < injection_boost(2) < injection_boost(1000) == injection_boost(10**9)
-    assert injection_boost(10**9) <= 1.5
-
-    configure(inject_boost=0.0)
-    assert injection_boost(1000) == 1
+def test_the_boost_has_an_end_and_can_be_switched_off():
+    boosts = [injection_boost(times, weight=0.15) for times in (0, 1, 2, 1000, 10**9)]
+    assert boosts[0] == 1
+    assert boosts == sorted(boosts)
+    assert boosts[3] == boosts[4] <= 1.5
+    assert injection_boost(1000, weight=0.0) == 1
 
 
 def test_an_artifact_is_recalled_until_its_retention_ends(remembered, configure, freeze):

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.utils import timezone
 
+from memories import lifecycle
 from memories.embedders import Vectors
 from memories.models import Memory, Passage
 from memories.search import Place, sqlite, vectors
@@ -297,3 +298,41 @@ def test_searches_go_on_while_others_store(query: Vectors) -> None:
         storing.result(30)
     assert same(nearest(matrix.score(query)), brute_force(query))
     assert {one.id for one in nearest(matrix.score(query), limit=1000)} <= known
+
+
+def test_a_read_that_fails_leaves_the_matrix_whole(
+    matrix: Matrix, query: Vectors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(10)
+    matrix.score(query)
+    fill(3, seed=1)
+    read = sqlite.vectors
+
+    def broken(*arguments: object) -> object:
+        yield next(read(*arguments))  # type: ignore[arg-type]
+        raise OperationalError("disk I/O error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite, "vectors", broken)
+        with pytest.raises(OperationalError):
+            matrix.score(query)
+    assert same(nearest(matrix.score(query), limit=50), brute_force(query, limit=50))
+    assert matrix.full_reads == 1
+
+
+def test_a_first_read_that_fails_is_done_again(matrix: Matrix, query: Vectors, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(10)
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite, "vectors", lambda *_: (_ for _ in [1 / 0]))
+        with pytest.raises(ZeroDivisionError):
+            matrix.score(query)
+    assert same(nearest(matrix.score(query), limit=50), brute_force(query, limit=50))
+
+
+def test_a_purge_shortens_the_table_of_changes(matrix: Matrix, query: Vectors, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lifecycle, "CHANGES_KEPT", 5)
+    fill(30)
+    lifecycle.purge(actor="test")
+    first, last = sqlite.changes()
+    assert last - first < 5
+    assert same(nearest(matrix.score(query)), brute_force(query))

@@ -8,19 +8,14 @@ import pytest
 
 from memories.embedders.llama import LlamaEmbedder
 from tests.memories.embedders.conftest import loaded
-
-STARTED_WITH = Path("/proc/self/environ")
-"""The settings of the tests take the user's variables out of os.environ; the kernel still shows what there was."""
-VARIABLE = b"MEMORY_MODEL_PATH="
+from tests.settings import GIVEN_MODEL
 
 
 @pytest.fixture(scope="module")
 def given() -> LlamaEmbedder:
-    variables = STARTED_WITH.read_bytes().split(b"\0") if STARTED_WITH.exists() else []
-    path = next((one.removeprefix(VARIABLE).decode() for one in variables if one.startswith(VARIABLE)), "")
-    if not path or not importlib.util.find_spec("llama_cpp"):
+    if not GIVEN_MODEL or not importlib.util.find_spec("llama_cpp"):
         pytest.skip("runs on the model that MEMORY_MODEL_PATH names, through llama-cpp-python")
-    return loaded(Path(path).expanduser())
+    return loaded(Path(GIVEN_MODEL).expanduser())
 
 
 def test_its_rows_are_unit_vectors(given: LlamaEmbedder) -> None:

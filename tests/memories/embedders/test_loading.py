@@ -176,3 +176,27 @@ def test_a_model_found_beside_the_database(configure: Callable[..., None], tmp_p
     assert embedder is not None
     assert embedder.documents(["text"], patience=60).shape == (1, 384)
     assert np.isfinite(embedder.query("text", patience=1)).all()
+
+
+def test_a_prompt_does_not_wait_for_a_model_that_is_busy(
+    made: Made, gguf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free, entered = threading.Event(), threading.Event()
+
+    def rows(_layers: int, texts: list[str]) -> list[list[float]]:
+        if texts == ["long work"]:
+            entered.set()
+            free.wait(30)
+        return [[1.0, 2.0] for _ in texts]
+
+    fakes.install(monkeypatch, rows=rows)
+    embedder = made(gguf)
+    embedder.documents(["probe"], patience=30)
+    with ThreadPoolExecutor(1) as pool:
+        working = pool.submit(embedder.documents, ["long work"], patience=30)
+        assert entered.wait(30)
+        with pytest.raises(EmbeddingFailed, match="busy"):
+            embedder.query("a prompt", patience=0.05)
+        free.set()
+        assert working.result(30).shape == (1, 2)
+    assert embedder.query("a prompt", patience=5).shape == (1, 2)

@@ -1,10 +1,8 @@
 """Several processes on one database: what one stores, the others find by meaning."""
 
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.db import connection
@@ -13,7 +11,8 @@ from memories.embedders.llama import LlamaEmbedder
 from memories.recall import Question, recall
 from memories.remember import Draft, remember
 from memories.search import vectors
-from tests.service import COMMAND, Home, Service, until
+from tests.service import Home, Service, until
+from tests.stdio import call, child
 
 pytestmark = pytest.mark.server
 
@@ -21,40 +20,14 @@ STORED = "Payments go through the Stripe checkout."
 ASKED = "How do we charge customers?"
 OTHER = "Nightly dumps of Postgres are copied to another region."
 ASKED_OTHER = "Where is our backup?"
-BEGIN = {
-    "jsonrpc": "2.0",
-    "id": 0,
-    "method": "initialize",
-    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "agent", "version": "1"}},
-}
 
 
 def stored_by_a_child(home: Home, content: str, **variables: str) -> str:
-    """What `memory-mcp --stdio` answers to a client that stores one text."""
-    call = {"name": "memory_store", "arguments": {"content": content}}
-    child = subprocess.Popen(
-        [*COMMAND, "--stdio"],
-        env=home.environment(**variables),
-        cwd=home.path,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    with child:
-        assert child.stdin
-        assert child.stdout
-        answer: dict[str, Any] = {}
-        for message in (
-            BEGIN,
-            {"jsonrpc": "2.0", "method": "notifications/initialized"},
-            {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call},
-        ):
-            child.stdin.write(json.dumps(message) + "\n")
-            child.stdin.flush()
-            if "id" in message:
-                answer = json.loads(child.stdout.readline())
-        child.communicate(timeout=30)
+    """The uid that `memory-mcp --stdio` answers to a client that stores one text."""
+    with child(home, **variables) as one:
+        one.begin()
+        answer = one.ask(call(1, "memory_store", content=content))
+        one.close()
     return str(answer["result"]["structuredContent"]["uid"])
 
 

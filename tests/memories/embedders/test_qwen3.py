@@ -63,7 +63,7 @@ def test_only_queries_carry_the_instruction(qwen3: LlamaEmbedder) -> None:
 def test_documents_are_embedded_as_they_are(qwen3: LlamaEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     embed = qwen3._embed
-    monkeypatch.setattr(qwen3, "_embed", lambda texts: seen.extend(texts) or embed(texts))
+    monkeypatch.setattr(qwen3, "_embed", lambda texts, patience: seen.extend(texts) or embed(texts, patience))
     qwen3.documents(["as it is"], patience=1)
     qwen3.query("never asked before", patience=1)
     assert seen == ["as it is", f"{PREFIX}never asked before"]

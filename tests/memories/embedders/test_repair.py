@@ -189,3 +189,14 @@ def test_two_backfills_at_once_leave_one_set_of_passages(words: Words) -> None:
         spans = list(memory.passages.order_by("position").values_list("position", "start", "end"))
         assert spans == [(at, start, end) for at, (start, end) in enumerate(passages(memory.content))]
     assert counts() == VectorCounts(12, 0, 0)
+
+
+@pytest.mark.django_db
+def test_the_same_text_again_gives_a_pending_memory_its_vectors(words: Words) -> None:
+    words.failure = "The model is away."
+    keep("charge customers")
+    words.failure = ""
+    again = remember(Draft(content="charge customers"))
+    assert (again.status, again.vector) == ("refreshed", "stored")
+    assert counts() == VectorCounts(1, 0, 0)
+    assert by_meaning("pay buyers") == ["charge customers"]
