@@ -81,7 +81,8 @@ def _ask(questions: Iterable[Any], uids: dict[str, str]) -> Iterable[Asked]:
         if query_terms(question.query):
             words = keyword.find(memories, question.query)
             near = meaning.find(memories, question.query, scope=config().scope, places=(), superseded=False)
-            allowed = search.traits(memories, [hit.id for hit in (found := fusion.fuse(words, near))])
+            found = fusion.fuse(words, near)
+            allowed = search.traits(memories, [hit.id for hit in found])
             hits = [hit for hit in found if hit.id in allowed]
         lexical = {hit.id: hit.relevance for hit in words} if hits else {}
         gold = {uids[one] for one in question.gold}
