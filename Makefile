@@ -4,7 +4,7 @@ install:
 	uv sync
 
 test:
-	uv run pytest
+	uv run pytest -n auto --dist worksteal
 
 lint:
 	uv run ruff check .

@@ -48,7 +48,7 @@ def test_a_gpu_that_holds_the_model(smi: Callable[[str], None]) -> None:
     assert opened_on("cuda") == ([GPU], "cuda")
 
 
-@pytest.mark.parametrize("script", ["echo 1", f"echo {os.getpid()}7", "echo No devices were found; exit 6", "exit 0"])
+@pytest.mark.parametrize("script", ["echo 1", "echo 1$PPID", "echo No devices were found; exit 6", "exit 0"])
 def test_a_gpu_that_does_not_hold_the_model(smi: Callable[[str], None], script: str) -> None:
     smi(script)
     assert opened_on("cuda") == ([GPU, CPU], "cpu")
