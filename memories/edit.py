@@ -9,7 +9,7 @@ from memories.draft import labels, one_of
 from memories.lifecycle import find
 from memories.models import Kind, Memory, Reason
 from memories.places import project_to_write
-from memories.remember import live_twin, refresh, supersede
+from memories.validity import live_twin, refresh, supersede
 
 
 def edit(

@@ -15,8 +15,8 @@ from memories.errors import NotFound, Rejected
 from memories.models import AuditEntry, Conflict, Kind, Memory, Passage, Reason, Source, Tier
 from memories.principal import Principal
 from memories.querysets import MemoryQuerySet
-from memories.remember import live_twin, refresh, supersede
 from memories.search.scripts import segments
+from memories.validity import live_twin, refresh, supersede
 
 BATCH = 500
 """Ids in one statement: SQLite refuses more than about 32,000."""

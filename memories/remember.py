@@ -1,5 +1,6 @@
 """The write path. Every interface stores through `remember()`; what it acknowledges is committed and searchable."""
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,17 +9,20 @@ from typing import Literal
 from django.db import IntegrityError, transaction
 
 from memories import audit, clock, embedding, search, statements
-from memories.draft import MAX_TAGS, Draft, prepare
+from memories.draft import Draft, prepare
 from memories.embedding import Embedded
 from memories.errors import Conflict, NotFound, Rejected
-from memories.models import Kind, Memory, Reason, Source, Tier
+from memories.models import Memory, Reason
+from memories.truth import conflicts, detection
+from memories.truth.conflicts import Pair
+from memories.truth.detection import Found
+from memories.validity import live_twin, refresh, supersede
 
 __all__ = ["Draft", "Remembered", "remember"]
 
 type Status = Literal["created", "refreshed", "skipped"]
 
 MOST_SUPERSEDED = 500
-_BY_A_PERSON = frozenset({Source.CHAT, Source.ADMIN})
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,7 @@ class Remembered:
     reason: str = ""
     redacted: tuple[str, ...] = ()
     superseded: tuple[str, ...] = ()
-    conflicts: tuple[object, ...] = ()
+    conflicts: tuple[Pair, ...] = ()
     vector: Literal["stored", "pending", "off"] = "off"
 
 
@@ -55,22 +59,43 @@ def remember(draft: Draft) -> Remembered:
     near = embedding.near_twin(memory, embedded, now=now)
     if near and near.uid in draft.supersedes:  # an edit, if only of its case
         near = None
+    found = [] if near else detection.find(memory, embedded, leave_out=draft.supersedes, now=now)
+    writing = functools.partial(_store, memory, draft, embedded, found, now=now)
     try:
-        kept, status, superseded = _store(memory, draft, embedded, now=now, find_twin=lambda: _still_live(near))
+        kept = writing(find_twin=lambda: _still_live(near))
     except IntegrityError:  # the same text lives in this place already: the constraint has decided
         memory.pk = None
-        kept, status, superseded = _store(
-            memory, draft, embedded, now=now, find_twin=lambda: live_twin(memory, now=now)
-        )
+        kept = writing(find_twin=lambda: live_twin(memory, now=now))
     if embedded.state == "pending":
-        embedding.later(kept)
-    return Remembered(kept.uid, status, redacted=prepared.redacted, superseded=superseded, vector=embedded.state)
+        embedding.later(kept.memory)
+    return Remembered(
+        kept.memory.uid,
+        kept.status,
+        redacted=prepared.redacted,
+        superseded=kept.superseded,
+        conflicts=kept.conflicts,
+        vector=embedded.state,
+    )
+
+
+@dataclass(frozen=True)
+class _Kept:
+    memory: Memory
+    status: Status
+    superseded: tuple[str, ...]
+    conflicts: tuple[Pair, ...]
 
 
 @transaction.atomic
 def _store(
-    memory: Memory, draft: Draft, embedded: Embedded, *, now: datetime, find_twin: Callable[[], Memory | None]
-) -> tuple[Memory, Status, tuple[str, ...]]:
+    memory: Memory,
+    draft: Draft,
+    embedded: Embedded,
+    found: Sequence[Found],
+    *,
+    now: datetime,
+    find_twin: Callable[[], Memory | None],
+) -> _Kept:
     search.refresh_schema()
     targets = _targets(memory.scope, draft.supersedes)
     if targets:
@@ -105,7 +130,8 @@ def _store(
         source=memory.source,
         **({"supersedes": uids} if uids else {}),
     )
-    return kept, status, uids
+    pairs = () if twin else tuple(conflicts.save(memory, found, now=now))
+    return _Kept(kept, status, uids, pairs)
 
 
 def _still_live(twin: Memory | None) -> Memory | None:
@@ -153,45 +179,3 @@ def _end_of(target: Memory, kept: Memory, draft: Draft, *, now: datetime) -> dat
         return target.valid_from
     newer = (kept.valid_from, kept.pk) > (target.valid_from, target.pk)
     return kept.valid_from if newer else max(now, target.valid_from)
-
-
-def live_twin(memory: Memory, *, now: datetime) -> Memory | None:
-    """The live memory with the same text in the same place; one that has expired is closed first."""
-    live = Memory.objects.live().filter(scope=memory.scope, project=memory.project, content_hash=memory.content_hash)
-    twin = live.exclude(pk=memory.pk).first()
-    if twin and Memory.objects.filter(pk=twin.pk).expired(now).exists():
-        close(twin, at=twin.expires_at or now)
-        return None
-    return twin
-
-
-def close(memory: Memory, *, at: datetime) -> None:
-    """End the validity of a memory that nothing replaces."""
-    memory.valid_to = max(memory.valid_from, at)
-    memory.save(update_fields=["valid_to"])
-
-
-def refresh(twin: Memory, other: Memory, *, now: datetime) -> None:
-    """Make `twin` the stronger of two memories with the same text."""
-    if twin.kind == Kind.ARTIFACT:
-        twin.kind = other.kind
-    ends = (twin.expires_at, other.expires_at)
-    twin.expires_at = None if None in ends else max(end for end in ends if end)
-    if twin.expires_at is None and twin.tier == Tier.WORKING:
-        twin.tier = other.tier if other.tier != Tier.WORKING else Tier.EPISODIC
-    twin.tags = list(dict.fromkeys([*twin.tags, *other.tags]))[:MAX_TAGS]
-    twin.pinned = twin.pinned or other.pinned
-    if other.source in _BY_A_PERSON and twin.source not in _BY_A_PERSON:
-        twin.source = other.source
-    twin.confidence = max(twin.confidence, other.confidence)
-    twin.updated_at = now
-    twin.save(update_fields=["kind", "expires_at", "tier", "tags", "pinned", "source", "confidence", "updated_at"])
-
-
-def supersede(older: Memory, newer: Memory, *, reason: Reason, at: datetime, now: datetime) -> None:
-    """End the validity of `older` with a link to what replaced it."""
-    older.valid_to = max(at, older.valid_from)
-    older.superseded_by = newer
-    older.superseded_reason = reason
-    older.updated_at = now
-    older.save(update_fields=["valid_to", "superseded_by", "superseded_reason", "updated_at"])

@@ -94,6 +94,13 @@ class Env(BaseModel):
     reinject_after: int = Field(
         default=20, ge=0, le=10_000, description="Prompts after which a memory may be injected again in a session"
     )
+    conflict_sim: Share | None = Field(
+        default=None, description="Least cosine of memories that may contradict each other; empty = the model's own"
+    )
+    judge: Literal["none", "newest"] = Field(
+        default="none",
+        description="Who settles contradictions: `none` = the agent or a person, `newest` = the newest wins",
+    )
     ttl_artifact_days: Days = Field(default=90, description="Days an unused artifact lives; 0 = for ever")
     ttl_compaction_days: Days = Field(default=0, description="The same for text about to be compacted")
     ttl_injection_days: Days = Field(default=90, description="Days a record of an injection lives; 0 = for ever")

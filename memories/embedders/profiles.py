@@ -11,8 +11,8 @@ type Pooling = Literal["mean", "cls", "last", ""]
 class Profile:
     """`unrelated` and `related` are cosines of texts that have nothing, and everything, to do with each other.
 
-    Hits that only vectors found count from `floor` on. `calibrated`: the three were measured by
-    benchmarks/calibrate.py; else they are published or guessed.
+    Hits that only vectors found count from `floor` on; memories may contradict each other from `conflict` on.
+    `calibrated`: the first three were measured by benchmarks/calibrate.py; else they are published or guessed.
     """
 
     name: str
@@ -23,6 +23,7 @@ class Profile:
     floor: float = 0.3
     unrelated: float = 0.2
     related: float = 0.7
+    conflict: float = 0.45
     calibrated: bool = False
 
     def scale(self, cosine: float) -> float:

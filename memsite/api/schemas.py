@@ -34,18 +34,28 @@ class IngestIn(Schema):
     correction: bool = Field(False, description="What it replaces was never so")
 
 
+class PairOut(Schema):
+    """A stored memory that the new one may contradict; settle it by its id."""
+
+    id: int
+    uid: str
+    excerpt: str
+    evidence: str
+    verdict: Literal["pending", "confirmed", "rejected"]
+
+
 class RememberedOut(Schema):
     uid: str | None
     status: Literal["created", "refreshed", "skipped"]
     reason: str
     redacted: list[str]
     superseded: list[str]
-    conflicts: list[dict[str, object]]
+    conflicts: list[PairOut]
     vector: Literal["stored", "pending", "off"]
 
     @classmethod
     def of(cls, kept: Remembered) -> "RememberedOut":
-        return cls.model_validate(vars(kept))
+        return cls.model_validate({**vars(kept), "conflicts": [vars(pair) for pair in kept.conflicts]})
 
 
 class RecallIn(Schema):

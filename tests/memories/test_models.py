@@ -93,7 +93,7 @@ def test_a_uid_is_unique_over_all_scopes():
 
 
 def test_a_conflict_is_between_two_memories_and_exists_once(remembered):
-    older, newer = remembered("the cap is 3.3k"), remembered("the cap is 9k")
+    older, newer = remembered("apples are green"), remembered("pears fall in autumn")
     Conflict.objects.create(older=older, newer=newer, similarity=0.9)
 
     for pair in ((older, newer), (older, older)):

@@ -1,0 +1,158 @@
+"""Pairs of memories that cannot both be true now: kept, settled by a judge, the agent or a person, undone."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from memories import audit, clock, statements
+from memories.errors import Conflict as Contradiction
+from memories.errors import NotFound, Rejected
+from memories.excerpts import excerpt
+from memories.models import Conflict, Kind, Memory, Reason
+from memories.passages import passages
+from memories.truth.detection import Found
+from memories.validity import live_twin, refresh, supersede
+
+LONGEST_EXCERPT = 200
+Verdict = Conflict.Verdict
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A pair as the one who stored is told of it: `uid` and `excerpt` are those of the other memory."""
+
+    id: int
+    uid: str
+    excerpt: str
+    evidence: str
+    verdict: str
+
+
+def save(memory: Memory, found: Iterable[Found], *, now: datetime) -> list[Pair]:
+    """Keep the pairs of a memory that was just stored, in its transaction; what is confirmed takes effect."""
+    kept = []
+    for pair in found:
+        other = Memory.objects.live().filter(pk=pair.other.pk).first()
+        if other is None or other.pk == memory.pk:
+            continue
+        older, newer = (other, memory) if pair.is_older else (memory, other)
+        conflict, created = Conflict.objects.get_or_create(
+            older=older,
+            newer=newer,
+            defaults={
+                "similarity": pair.similarity,
+                "evidence": pair.said,
+                "verdict": pair.verdict,
+                "judge": pair.judge,
+                "reason": pair.reason,
+                "created_at": now,
+                "decided_at": None if pair.verdict == Verdict.PENDING else now,
+            },
+        )
+        if created and conflict.verdict == Verdict.CONFIRMED:
+            _end(conflict, now=now)
+        shown = excerpt(other.content, ())[:LONGEST_EXCERPT]
+        kept.append(Pair(conflict.pk, other.uid, shown, conflict.evidence, conflict.verdict))
+    return kept
+
+
+def is_whole(memory: Memory) -> bool:
+    """Whether a memory is a single statement that can end as a whole; else only some of it is outdated."""
+    return memory.kind != Kind.ARTIFACT and len(passages(memory.content)) == 1
+
+
+def visible(*, scopes: Iterable[str] = (), state: str = "") -> QuerySet[Conflict]:
+    """Pairs of memories that are not forgotten, newest first, in some scopes (none named: all)."""
+    if state and state not in Verdict.values:
+        raise Rejected(f"state {state[:40]!r} is unknown; it is {', '.join(Verdict.values)}.")
+    found = Conflict.objects.filter(older__deleted_at=None, newer__deleted_at=None)
+    wanted = list(scopes)
+    if wanted:
+        found = found.filter(older__scope__in=wanted)
+    if state:
+        found = found.filter(verdict=state)
+    if state == Verdict.PENDING:  # what ended otherwise meanwhile needs no decision
+        found = found.filter(older__valid_to=None, newer__valid_to=None)
+    return found.select_related("older", "newer").order_by("-created_at", "-pk")
+
+
+def find_pair(pk: int, *, scopes: Iterable[str] = ()) -> Conflict:
+    """Raises NotFound, also for a pair out of reach."""
+    conflict = visible(scopes=scopes).filter(pk=pk).first() if 0 <= pk < 2**63 else None
+    if conflict is None:
+        raise NotFound(f"There is no conflict {pk}.")
+    return conflict
+
+
+def settle(pk: int, verdict: str, *, actor: str, scopes: Iterable[str] = (), reason: str = "") -> Conflict:
+    """Confirm a pair: the older memory ends where the newer begins. Or reject it, which also undoes a confirmation.
+
+    A memory of several passages and an artifact do not end: they count as partly outdated. Raises NotFound, Rejected
+    and Conflict (409) when the older was superseded by something else meanwhile.
+    """
+    if verdict not in (Verdict.CONFIRMED, Verdict.REJECTED):
+        raise Rejected(f"verdict {verdict[:40]!r} is unknown; it is confirmed or rejected.")
+    now = clock.now()
+    with transaction.atomic():
+        conflict = find_pair(pk, scopes=scopes)
+        before = conflict.verdict
+        if before == verdict:
+            return conflict
+        conflict.verdict, conflict.decided_by, conflict.decided_at = verdict, actor, now
+        conflict.reason = reason or conflict.reason
+        if verdict == Verdict.CONFIRMED:
+            _end(conflict, now=now)
+        elif before == Verdict.CONFIRMED:
+            _revive(conflict, now=now)
+        conflict.save(update_fields=["verdict", "decided_by", "decided_at", "reason"])
+        audit.record(
+            "settle",
+            actor=actor,
+            scope=conflict.older.scope,
+            now=now,
+            uid=conflict.older.uid,
+            conflict=conflict.pk,
+            verdict=verdict,
+            newer=conflict.newer.uid,
+        )
+    return conflict
+
+
+def _end(conflict: Conflict, *, now: datetime) -> None:
+    older, newer = conflict.older, conflict.newer
+    if older.valid_to is not None:
+        raise Contradiction(f"Memory {older.uid} is already superseded.")
+    if is_whole(older):
+        supersede(older, newer, reason=Reason.CONFLICT, at=newer.valid_from, now=now)
+
+
+def _revive(conflict: Conflict, *, now: datetime) -> None:
+    """Make the older memory live again, if it ended by this conflict; a living twin takes it in."""
+    older = conflict.older
+    if older.superseded_reason != Reason.CONFLICT or older.superseded_by_id != conflict.newer.pk:
+        return
+    twin = live_twin(older, now=now)
+    if twin:
+        refresh(twin, older, now=now)
+        supersede(older, twin, reason=Reason.MERGE, at=twin.valid_from, now=now)
+        return
+    older.valid_to, older.superseded_by, older.superseded_reason, older.updated_at = None, None, "", now
+    older.save(update_fields=["valid_to", "superseded_by", "superseded_reason", "updated_at"])
+
+
+def marks(ids: Collection[int]) -> list[tuple[int, int, bool]]:
+    """(older, newer, whether it is confirmed) of the pairs among whose older memories are some of the ids.
+
+    Of confirmed ones those that are partly outdated: the others are superseded.
+    """
+    if not ids or not statements.exists(_unsettled):
+        return []
+    found = _unsettled().filter(older__in=list(ids)).values_list("older", "newer", "verdict")
+    return [(older, newer, verdict == Verdict.CONFIRMED) for older, newer, verdict in found]
+
+
+def _unsettled() -> QuerySet[Conflict]:
+    return Conflict.objects.filter(~Q(verdict=Verdict.REJECTED), older__valid_to=None, newer__valid_to=None)

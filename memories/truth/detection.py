@@ -1,0 +1,126 @@
+"""Which stored memories a new one may contradict, before it is stored. Nothing here writes."""
+
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from memories import embedders, search, statements
+from memories.conf import config
+from memories.embedding import Embedded
+from memories.models import Conflict, Kind, Memory
+from memories.querysets import ANY_PROJECT, MemoryQuerySet
+from memories.search import keyword, vectors
+from memories.truth import evidence, judges
+from memories.truth.judges import Case, JudgeFailed
+
+CANDIDATES = 20
+MOST_PAIRS = 3
+"""Of one stored memory: whoever settles them reads them all."""
+JUDGE_PATIENCE_SECONDS = 2.0
+"""How long a write waits for the judge in all; what is undecided then is judged later."""
+DEFAULT_SIMILARITY = 0.45
+
+
+@dataclass(frozen=True)
+class Found:
+    """A pair that a memory makes with one that is stored. `said` is the local evidence, "" for similarity alone."""
+
+    other: Memory
+    is_older: bool
+    similarity: float
+    said: str
+    verdict: str = Conflict.Verdict.PENDING
+    judge: str = ""
+    reason: str = ""
+
+
+def find(memory: Memory, embedded: Embedded, *, leave_out: Collection[str] = (), now: datetime) -> list[Found]:
+    """The pairs that a memory, not stored yet, makes with current ones, the best attested first."""
+    judge = judges.current()
+    if memory.kind == Kind.ARTIFACT:
+        return []
+    is_late = memory.valid_from < now
+    if not (judge.judges_everything or is_late or evidence.may_tell(memory.content)):
+        return []
+    near = _near(memory, embedded, now=now)
+    others = statements.by_ids(Memory, near.keys())
+    found = []
+    for one, similarity in near.items():
+        other = others.get(one)
+        if other and other.uid not in leave_out and other.content_hash != memory.content_hash:
+            pair = _compared(memory, other, similarity, everything=judge.judges_everything)
+            if pair:
+                found.append(pair)
+    found.sort(key=lambda pair: (not pair.said, -pair.similarity))
+    return _judged(memory, found[:MOST_PAIRS])
+
+
+def _near(memory: Memory, embedded: Embedded, *, now: datetime) -> dict[int, float | None]:
+    """Current memories that may speak of the same: by id, their cosine, None for those found by words only."""
+    places = [(memory.scope, memory.project), (memory.scope, "")] if memory.project else []
+    queryset = Memory.objects.in_project(memory.project or ANY_PROJECT).in_scope(memory.scope).current(now)
+    found: dict[int, float | None] = {
+        hit.id: None for hit in keyword.find(queryset, memory.content, places=places)[:CANDIDATES]
+    }
+    return found | _close(memory, embedded, queryset, places)
+
+
+def _close(
+    memory: Memory, embedded: Embedded, queryset: MemoryQuerySet, places: Sequence[search.Place]
+) -> dict[int, float | None]:
+    if embedded.vectors is None or len(embedded.vectors) != 1:
+        return {}
+    matrix = vectors.matrix(embedded.model, embedded.vectors.shape[1])
+    scored = matrix.score(embedded.vectors)
+    best = scored.best(
+        places or matrix.places(memory.scope),
+        superseded=False,
+        floor=least_similarity(),
+        limit=CANDIDATES,
+        accept=lambda ids: search.among(queryset, ids),
+    )
+    return {close.id: close.cosine for close in best}
+
+
+def least_similarity() -> float:
+    """The raw cosine from which memories may contradict each other."""
+    given = config().conflict_sim
+    if given is not None:
+        return given
+    embedder = embedders.current()
+    return embedder.profile.conflict if embedder else DEFAULT_SIMILARITY
+
+
+def _compared(memory: Memory, other: Memory, cosine: float | None, *, everything: bool) -> Found | None:
+    is_older = other.valid_from <= memory.valid_from
+    older, newer = (other, memory) if is_older else (memory, other)
+    if newer.kind == Kind.ARTIFACT:
+        return None
+    near = cosine is not None and older.kind != Kind.ARTIFACT
+    said = evidence.evidence(older.content, newer.content, near=near)
+    if said:
+        return Found(other, is_older, round(cosine or said.overlap, 4), said.said)
+    if everything and (cosine is not None or evidence.overlap(older.content, newer.content) >= least_similarity()):
+        return Found(other, is_older, round(cosine or least_similarity(), 4), "")
+    return None
+
+
+def _judged(memory: Memory, found: Sequence[Found]) -> list[Found]:
+    """The pairs with what the judge says of them, as long as its time lasts."""
+    judge = judges.current()
+    ends = time.monotonic() + JUDGE_PATIENCE_SECONDS
+    ruled = []
+    for pair in found:
+        older, newer = (pair.other, memory) if pair.is_older else (memory, pair.other)
+        ruling = None
+        left = ends - time.monotonic()
+        if left > 0:
+            try:
+                ruling = judge.rule(Case(older.content, newer.content, pair.said), patience=left)
+            except JudgeFailed:
+                ruling = None  # judged later
+        if ruling:
+            pair = replace(pair, verdict=ruling.verdict, judge=judge.name, reason=ruling.reason)  # noqa: PLW2901
+        ruled.append(pair)
+    return ruled

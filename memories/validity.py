@@ -1,0 +1,50 @@
+"""How long a memory holds: twins made one, validity ended with a link to what came after, and brought back."""
+
+from datetime import datetime
+
+from memories.draft import MAX_TAGS
+from memories.models import Kind, Memory, Reason, Source, Tier
+
+_BY_A_PERSON = frozenset({Source.CHAT, Source.ADMIN})
+
+
+def live_twin(memory: Memory, *, now: datetime) -> Memory | None:
+    """The live memory with the same text in the same place; one that has expired is closed first."""
+    live = Memory.objects.live().filter(scope=memory.scope, project=memory.project, content_hash=memory.content_hash)
+    twin = live.exclude(pk=memory.pk).first()
+    if twin and Memory.objects.filter(pk=twin.pk).expired(now).exists():
+        close(twin, at=twin.expires_at or now)
+        return None
+    return twin
+
+
+def close(memory: Memory, *, at: datetime) -> None:
+    """End the validity of a memory that nothing replaces."""
+    memory.valid_to = max(memory.valid_from, at)
+    memory.save(update_fields=["valid_to"])
+
+
+def refresh(twin: Memory, other: Memory, *, now: datetime) -> None:
+    """Make `twin` the stronger of two memories with the same text."""
+    if twin.kind == Kind.ARTIFACT:
+        twin.kind = other.kind
+    ends = (twin.expires_at, other.expires_at)
+    twin.expires_at = None if None in ends else max(end for end in ends if end)
+    if twin.expires_at is None and twin.tier == Tier.WORKING:
+        twin.tier = other.tier if other.tier != Tier.WORKING else Tier.EPISODIC
+    twin.tags = list(dict.fromkeys([*twin.tags, *other.tags]))[:MAX_TAGS]
+    twin.pinned = twin.pinned or other.pinned
+    if other.source in _BY_A_PERSON and twin.source not in _BY_A_PERSON:
+        twin.source = other.source
+    twin.confidence = max(twin.confidence, other.confidence)
+    twin.updated_at = now
+    twin.save(update_fields=["kind", "expires_at", "tier", "tags", "pinned", "source", "confidence", "updated_at"])
+
+
+def supersede(older: Memory, newer: Memory, *, reason: Reason, at: datetime, now: datetime) -> None:
+    """End the validity of `older` with a link to what replaced it."""
+    older.valid_to = max(at, older.valid_from)
+    older.superseded_by = newer
+    older.superseded_reason = reason
+    older.updated_at = now
+    older.save(update_fields=["valid_to", "superseded_by", "superseded_reason", "updated_at"])
