@@ -7,13 +7,24 @@ from pydantic import BaseModel
 from memories.listing import Page
 from memories.recall import Recalled
 from memories.remember import Remembered
+from memories.truth import history
 from memories.wrapping import defang
 
 if TYPE_CHECKING:
-    from memories.models import Memory
+    from memories.models import Conflict, Memory
 
 OPENING = 200
 """Characters that a list shows of a memory."""
+
+
+class Opposing(BaseModel):
+    """A stored memory that the new one may contradict."""
+
+    id: int
+    uid: str
+    text: str
+    evidence: str
+    verdict: str
 
 
 class Stored(BaseModel):
@@ -22,10 +33,15 @@ class Stored(BaseModel):
     reason: str = ""
     redacted: list[str] = []
     superseded: list[str] = []
+    conflicts: list[Opposing] = []
 
     @classmethod
     def of(cls, kept: Remembered) -> "Stored":
-        return cls.model_validate(vars(kept))
+        pairs = [
+            Opposing(id=pair.id, uid=pair.uid, text=defang(pair.excerpt), evidence=pair.evidence, verdict=pair.verdict)
+            for pair in kept.conflicts
+        ]
+        return cls.model_validate({**vars(kept), "conflicts": pairs})
 
 
 class Found(BaseModel):
@@ -35,6 +51,7 @@ class Found(BaseModel):
     project: str
     date: str
     relevance: float
+    note: str = ""
 
 
 class Recall(BaseModel):
@@ -44,7 +61,8 @@ class Recall(BaseModel):
     @classmethod
     def of(cls, recalled: Recalled) -> "Recall":
         found = [
-            Found(**_facts(item.memory), text=defang(item.excerpt), relevance=item.relevance) for item in recalled.items
+            Found(**_facts(item.memory), text=defang(item.excerpt), relevance=item.relevance, note=item.doubt)
+            for item in recalled.items
         ]
         return cls(memories=found, degraded=recalled.degraded)
 
@@ -70,9 +88,7 @@ class Listed(BaseModel):
 
     @classmethod
     def opening(cls, memory: "Memory") -> "Listed":
-        whole = cls.whole(memory)
-        cut = f"{whole.text[:OPENING]} …" if len(whole.text) > OPENING else whole.text
-        return whole.model_copy(update={"text": cut})
+        return cls.whole(memory).model_copy(update={"text": _opening(memory)})
 
 
 class Listing(BaseModel):
@@ -84,6 +100,65 @@ class Listing(BaseModel):
         return cls(memories=[Listed.opening(memory) for memory in page.items], total=page.total)
 
 
+class Event(BaseModel):
+    date: str
+    event: str
+    uid: str
+    text: str
+    reason: str = ""
+    superseded_by: str | None = None
+
+    @classmethod
+    def of(cls, event: history.Event) -> "Event":
+        memory, successor = event.memory, event.memory.superseded_by
+        return cls(
+            date=f"{event.at:%Y-%m-%d}",
+            event=event.what,
+            uid=memory.uid,
+            text=_opening(memory),
+            reason=memory.superseded_reason,
+            superseded_by=successor.uid if successor else None,
+        )
+
+
+class History(BaseModel):
+    events: list[Event]
+    total: int
+
+    @classmethod
+    def of(cls, found: history.History) -> "History":
+        return cls(events=[Event.of(event) for event in found.events], total=found.total)
+
+
+class Pair(BaseModel):
+    id: int
+    older: str
+    older_text: str
+    newer: str
+    newer_text: str
+    evidence: str
+    verdict: str
+    reason: str = ""
+
+    @classmethod
+    def of(cls, pair: "Conflict") -> "Pair":
+        return cls(
+            id=pair.pk,
+            older=pair.older.uid,
+            older_text=_opening(pair.older),
+            newer=pair.newer.uid,
+            newer_text=_opening(pair.newer),
+            evidence=pair.evidence,
+            verdict=pair.verdict,
+            reason=pair.reason,
+        )
+
+
+class Pairs(BaseModel):
+    conflicts: list[Pair]
+    total: int
+
+
 class Stats(BaseModel):
     by_state: dict[str, int]
     by_kind: dict[str, int]
@@ -91,6 +166,11 @@ class Stats(BaseModel):
     injections: int
     database_bytes: int
     note: str = ""
+
+
+def _opening(memory: "Memory") -> str:
+    text = defang(memory.content)
+    return f"{text[:OPENING]} …" if len(text) > OPENING else text
 
 
 def _facts(memory: "Memory") -> dict[str, str]:

@@ -1,17 +1,22 @@
 """The tools. Each checks who asks, calls one function of the domain in the pool, and gives a small result."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from mcpbridge import acting, pool
-from mcpbridge.results import Forgotten, Listed, Listing, Recall, Stats, Stored
+from mcpbridge.results import Forgotten, History, Listed, Listing, Pair, Pairs, Recall, Stats, Stored
 from memories import lifecycle, listing
+from memories.errors import Rejected
 from memories.recall import Question, recall
 from memories.remember import Draft, remember
+from memories.truth import conflicts, history
 from telemetry import services as telemetry
+
+if TYPE_CHECKING:
+    from memories.models import Memory
 
 ALONE = "No memory service runs beside this one: hooks capture and inject nothing. Start it with: memory-mcp"
 MOST_PROJECTS = 20
@@ -53,6 +58,8 @@ def add_tools(server: MCPServer, *, alone: bool) -> None:
     server.add_tool(memory_recall, title="Recall memories", annotations=READS)
     server.add_tool(memory_forget, title="Forget a memory", annotations=DESTROYS)
     server.add_tool(memory_list, title="List memories", annotations=READS)
+    server.add_tool(memory_history, title="History of facts", annotations=READS)
+    server.add_tool(memory_conflicts, title="Contradictions", annotations=WRITES)
     server.add_tool(memory_stats, title="Memory statistics", annotations=READS)
 
 
@@ -142,6 +149,69 @@ async def memory_list(
         scope=acting.scope(scope), project=project, cwd=cwd, kind=kind or "", tag=tag or "", state=state
     )
     return await pool.run(_page, wanted, limit=limit, offset=offset)
+
+
+async def memory_history(
+    uid: Annotated[str | None, Field(description="Versions of this one")] = None,
+    as_of: Annotated[Date | None, Field(description="What was true then")] = None,
+    query: Annotated[str | None, Field(description="With as_of: about this")] = None,
+    since: Annotated[Date | None, Field(description="What changed since")] = None,
+    until: Date | None = None,
+    cwd: Cwd = None,
+    project: Project = None,
+    limit: Annotated[int, Field(ge=1, le=100)] = 20,
+    scope: Scope = None,
+) -> History:
+    """How facts changed: give uid, as_of, or since."""
+    if uid:
+        scope = (await pool.run(_reachable, uid)).scope
+    asked = history.Asked(
+        scope=acting.scope(scope),
+        uid=uid or "",
+        as_of=as_of,
+        query=query or "",
+        since=since,
+        until=until,
+        cwd=cwd,
+        project=project,
+    )
+    return await pool.run(_history, asked, limit=limit)
+
+
+async def memory_conflicts(
+    id: Annotated[int | None, Field(description="Settle this one")] = None,  # noqa: A002 - as store and REST name it
+    verdict: Annotated[
+        Literal["confirmed", "rejected"] | None, Field(description="confirmed: the newer replaces the older")
+    ] = None,
+    reason: str | None = None,
+    state: Literal["pending", "confirmed", "rejected", "all"] = "pending",
+    limit: Annotated[int, Field(ge=1, le=50)] = 10,
+) -> Pairs:
+    """List contradicting memories, or settle a pair: give id and verdict. rejected also undoes."""
+    if id is None and verdict is None:
+        return await pool.run(_pairs, state=state, limit=limit)
+    if id is None or verdict is None:
+        raise Rejected("Settling needs both id and verdict.")
+    who = acting.writer()
+    return await pool.write(_settle, id, verdict, actor=who.name or "agent", reason=reason or "")
+
+
+def _history(asked: history.Asked, *, limit: int) -> History:
+    return History.of(history.history(asked, limit=limit))
+
+
+def _pairs(*, state: str, limit: int) -> Pairs:
+    found = conflicts.visible(scopes=acting.scopes(), state=state)
+    return Pairs(conflicts=[Pair.of(pair) for pair in found[:limit]], total=found.count())
+
+
+def _settle(pk: int, verdict: str, *, actor: str, reason: str) -> Pairs:
+    settled = conflicts.settle(pk, verdict, actor=actor, scopes=acting.scopes(), reason=reason)
+    return Pairs(conflicts=[Pair.of(settled)], total=1)
+
+
+def _reachable(uid: str) -> "Memory":
+    return lifecycle.find_in_reach(uid, acting.principal.get())
 
 
 def whole(uid: str) -> Listed:

@@ -24,8 +24,8 @@ class Entry:
     line: str
 
     @classmethod
-    def of(cls, *, uid: str, kind: str, project: str, valid_from: datetime, text: str) -> "Entry":
-        facts = [kind, f"{valid_from:%Y-%m-%d}", defang(clean_label(project)).replace("]", ")")]
+    def of(cls, *, uid: str, kind: str, project: str, valid_from: datetime, text: str, doubt: str = "") -> "Entry":
+        facts = [kind, f"{valid_from:%Y-%m-%d}", defang(clean_label(project)).replace("]", ")"), doubt]
         body = "\n  ".join(line for line in defang(text).splitlines() if line.strip())
         return cls(valid_from, uid, f"- [{', '.join(fact for fact in facts if fact)}] {body}\n")
 

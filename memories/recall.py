@@ -1,7 +1,7 @@
 """The read path: search inside the filters, judge, pack. Nothing here writes."""
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from math import log
@@ -18,11 +18,14 @@ from memories.places import label, project_to_read
 from memories.querysets import ANY_PROJECT, MemoryQuerySet
 from memories.search import Place, fusion, keyword, meaning
 from memories.search.terms import content_words, query_terms
+from memories.truth import conflicts
+from memories.truth.conflicts import Mark
 
 LIMIT = 50
 LARGEST_BUDGET = 1_000_000
 BY_WORDS = 0.5
 """Coverage from which the words of a query, not the vectors, choose the passage of a long memory."""
+DOUBTS = {"pending": "maybe outdated", "confirmed": "partly outdated"}
 MOST_BOOST = 2.0
 """The boost of injections never exceeds 1 + this times its weight, however often a memory was injected."""
 
@@ -53,6 +56,7 @@ class Item:
     score: float
     relevance: float
     why: dict[str, object]
+    doubt: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,7 @@ class _Hit:
     relevance: float
     why: dict[str, object]
     passage: tuple[int, int] | None = None
+    doubt: str = ""
 
 
 def recall(question: Question) -> Recalled:
@@ -132,7 +137,8 @@ def _ranked(
     words = keyword.find(queryset, question.query, places=places, keep_stopwords=keep_stopwords)
     near = meaning.find(queryset, question.query, scope=scope, places=places, superseded=question.as_of is not None)
     found = fusion.fuse(words, near)
-    traits = search.traits(queryset, [hit.id for hit in found])  # of those only that may be found
+    doubts = conflicts.marks([hit.id for hit in found])
+    traits = search.traits(queryset, {hit.id for hit in found} | {mark.newer for mark in doubts})
     weight = config().inject_boost
     hits = []
     for hit in found:
@@ -142,8 +148,31 @@ def _ranked(
             why = {**hit.why, "coverage": round(hit.coverage, 4), "boosts": {"injections": round(boost, 4)}}
             passage = (hit.close.start, hit.close.end) if hit.close and hit.coverage < BY_WORDS else None
             hits.append(_Hit(hit.id, uid, valid_from, hit.score * boost, hit.relevance, why, passage))
+    if doubts:
+        hits = _newer_above_older(hits, doubts, traits)
     newest_first = sorted(hits, key=lambda hit: (hit.valid_from, hit.id), reverse=True)
     return sorted(newest_first, key=lambda hit: -hit.score), near.degraded
+
+
+def _newer_above_older(hits: Sequence[_Hit], doubts: Sequence[Mark], traits: Mapping[int, search.Traits]) -> list[_Hit]:
+    """Of two memories that may contradict each other the older is marked, and the newer stands no lower."""
+    found = {hit.id: hit for hit in hits}
+    for mark in doubts:
+        older, trait = found.get(mark.older), traits.get(mark.newer)
+        if older is None or trait is None:  # the newer one may not be found here, or was not true then
+            continue
+        state = "confirmed" if mark.is_confirmed else "pending"
+        why = {**older.why, "conflict": {"newer": trait[0], "state": state}}
+        found[mark.older] = replace(older, doubt=DOUBTS[state], why=why)
+        if not mark.is_confirmed:
+            newer = found.get(mark.newer) or _Hit(mark.newer, *trait[:2], 0.0, 0.0, {})
+            found[mark.newer] = replace(
+                newer,
+                score=max(newer.score, older.score),
+                relevance=max(newer.relevance, older.relevance),
+                why={**newer.why, "conflict": {"older": older.uid, "state": state}},
+            )
+    return list(found.values())
 
 
 def injection_boost(injections: int, *, weight: float) -> float:
@@ -188,8 +217,15 @@ def _items(hits: list[_Hit], question: Question) -> Iterator[Item]:
 
 def _item(hit: _Hit, memory: Memory, words: Sequence[str]) -> Item:
     shown = excerpt(memory.content, words, near=hit.passage)
-    entry = Entry.of(uid=memory.uid, kind=memory.kind, project=memory.project, valid_from=memory.valid_from, text=shown)
-    return Item(memory, shown, entry, round(hit.score, 4), round(hit.relevance, 4), hit.why)
+    entry = Entry.of(
+        uid=memory.uid,
+        kind=memory.kind,
+        project=memory.project,
+        valid_from=memory.valid_from,
+        text=shown,
+        doubt=hit.doubt,
+    )
+    return Item(memory, shown, entry, round(hit.score, 4), round(hit.relevance, 4), hit.why, hit.doubt)
 
 
 def _folded(items: Iterator[Item], limit: int) -> list[Item]:

@@ -20,6 +20,7 @@ from memories.edit import edit
 from memories.errors import MemoriesError, NotFound, from_database
 from memories.models import Memory
 from memories.querysets import MemoryQuerySet
+from memories.truth.chains import replaced_by
 
 SHOWN = 20
 """Memories that a confirmation page names."""
@@ -82,7 +83,7 @@ class Ending(MemoryBase):
     def forget_view(self, request: HttpRequest, pk: int, *, chain: bool) -> HttpResponse:
         memory = self.editable(request, pk)
         if request.method != "POST":
-            doomed = [memory, *(lifecycle.replaced_by(memory) if chain else [])]
+            doomed = [memory, *(replaced_by(memory) if chain else [])]
             return self._confirm(request, doomed[:SHOWN], verb="Forget", count=len(doomed), memory=memory)
         with told(request):
             actor = request.user.get_username()

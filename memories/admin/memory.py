@@ -16,8 +16,8 @@ from memories.admin.forms import joined
 from memories.admin.searching import Searching
 from memories.admin.texts import LONGEST_SHOWN, opening
 from memories.admin.writing import Writing
-from memories.lifecycle import chain_of
 from memories.models import AuditEntry, Memory
+from memories.truth.chains import chain_of
 
 AUDITED = 20
 """Audit entries on the page of a memory."""

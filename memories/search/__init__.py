@@ -20,9 +20,13 @@ def vendor(name: str) -> ModuleType:
     return importlib.import_module(f"{__name__}.{name}")
 
 
-def traits(queryset: "MemoryQuerySet", ids: Collection[int]) -> dict[int, tuple[str, str, int]]:
-    """uid, valid_from (text that sorts by time) and injection count of those of the ids that are in a queryset."""
-    found: dict[int, tuple[str, str, int]] = vendor(connection.vendor).traits(queryset, ids)
+type Traits = tuple[str, str, int]
+"""uid, valid_from (text that sorts by time) and injection count."""
+
+
+def traits(queryset: "MemoryQuerySet", ids: Collection[int]) -> dict[int, Traits]:
+    """What ranking needs of those of the ids that are in a queryset."""
+    found: dict[int, Traits] = vendor(connection.vendor).traits(queryset, ids)
     return found
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from memories import audit, clock, statements
 from memories.errors import Conflict as Contradiction
@@ -64,19 +64,19 @@ def is_whole(memory: Memory) -> bool:
     return memory.kind != Kind.ARTIFACT and len(passages(memory.content)) == 1
 
 
-def visible(*, scopes: Iterable[str] = (), state: str = "") -> QuerySet[Conflict]:
+def visible(*, scopes: Iterable[str] = (), state: str = "all") -> QuerySet[Conflict]:
     """Pairs of memories that are not forgotten, newest first, in some scopes (none named: all)."""
-    if state and state not in Verdict.values:
-        raise Rejected(f"state {state[:40]!r} is unknown; it is {', '.join(Verdict.values)}.")
+    if state not in ("all", *Verdict.values):
+        raise Rejected(f"state {state[:40]!r} is unknown; it is {', '.join(Verdict.values)} or all.")
     found = Conflict.objects.filter(older__deleted_at=None, newer__deleted_at=None)
     wanted = list(scopes)
     if wanted:
         found = found.filter(older__scope__in=wanted)
-    if state:
+    if state != "all":
         found = found.filter(verdict=state)
     if state == Verdict.PENDING:  # what ended otherwise meanwhile needs no decision
         found = found.filter(older__valid_to=None, newer__valid_to=None)
-    return found.select_related("older", "newer").order_by("-created_at", "-pk")
+    return found.select_related("older__superseded_by", "newer__superseded_by").order_by("-created_at", "-pk")
 
 
 def find_pair(pk: int, *, scopes: Iterable[str] = ()) -> Conflict:
@@ -143,16 +143,23 @@ def _revive(conflict: Conflict, *, now: datetime) -> None:
     older.save(update_fields=["valid_to", "superseded_by", "superseded_reason", "updated_at"])
 
 
-def marks(ids: Collection[int]) -> list[tuple[int, int, bool]]:
-    """(older, newer, whether it is confirmed) of the pairs among whose older memories are some of the ids.
+@dataclass(frozen=True)
+class Mark:
+    """Two memories by id of which the newer one ends (pending), or partly ends (confirmed), the older."""
 
-    Of confirmed ones those that are partly outdated: the others are superseded.
-    """
-    if not ids or not statements.exists(_unsettled):
+    older: int
+    newer: int
+    is_confirmed: bool
+
+
+def marks(ids: Collection[int]) -> list[Mark]:
+    """What is to be said of memories that are still shown, the earliest first."""
+    if not ids or not statements.exists(_not_rejected):
         return []
-    found = _unsettled().filter(older__in=list(ids)).values_list("older", "newer", "verdict")
-    return [(older, newer, verdict == Verdict.CONFIRMED) for older, newer, verdict in found]
+    found = _not_rejected().filter(older__in=list(ids), older__valid_to=None, newer__valid_to=None)
+    rows = found.order_by("older__valid_from", "older").values_list("older", "newer", "verdict")
+    return [Mark(older, newer, verdict == Verdict.CONFIRMED) for older, newer, verdict in rows]
 
 
-def _unsettled() -> QuerySet[Conflict]:
-    return Conflict.objects.filter(~Q(verdict=Verdict.REJECTED), older__valid_to=None, newer__valid_to=None)
+def _not_rejected() -> QuerySet[Conflict]:
+    return Conflict.objects.exclude(verdict=Verdict.REJECTED)

@@ -62,7 +62,7 @@ _NEGATION = re.compile(
     r"|nicht|nie|niemals|kein\w*|ohne|ne|jamais|sans|nunca|sin|не|никогда|без)\b",
     re.IGNORECASE,
 )
-_NEGATION_ANYWHERE = re.compile("|".join(_UNSPACED.split()) + "|더 이상|لم يعد")
+_NEGATION_ANYWHERE = re.compile("不|没|未|勿|别|ない|ません|ずに|禁止|않|없|금지|말 것")
 
 
 def changes(sentence: str) -> list[str]:

@@ -11,6 +11,7 @@ from memories.edit import edit
 from memories.errors import Rejected
 from memories.recall import Question, recall
 from memories.remember import Draft, remember
+from memories.truth.chains import chain_of
 from memsite.api import who
 from memsite.api.schemas import (
     IngestIn,
@@ -91,7 +92,7 @@ def list_memories(
 @router.get("/api/memories/{uid}", response=MemoryWithChainOut, summary="One memory with its chain")
 def read_memory(request: HttpRequest, uid: str) -> MemoryWithChainOut:
     memory = lifecycle.find(uid, scope=who.scope_of(request, uid))
-    return MemoryWithChainOut.with_chain(memory, lifecycle.chain_of(memory))
+    return MemoryWithChainOut.with_chain(memory, chain_of(memory))
 
 
 @router.patch("/api/memories/{uid}", response=MemoryOut, summary="Change a memory")

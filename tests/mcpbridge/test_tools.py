@@ -191,3 +191,40 @@ def test_a_token_reaches_its_scopes_alone(agent: Agent) -> None:
     assert bounded.call("memory_stats")["by_state"]["live"] == 0
     mine = bounded.call("memory_store", content="The parrot sleeps.")["uid"]
     assert Memory.objects.get(uid=mine).scope == "ours"
+
+
+class TestTruth:
+    def test_a_store_hands_over_what_it_contradicts_and_the_agent_settles_it(self, agent: Agent) -> None:
+        older = agent.call("memory_store", content="The session store is Redis.")["uid"]
+        stored = agent.call("memory_store", content="The session store moved from Redis to Postgres.")
+        (pair,) = stored["conflicts"]
+        assert (pair["uid"], pair["text"], pair["verdict"]) == (older, "The session store is Redis.", "pending")
+        note = agent.call("memory_recall", query="session store")["memories"][1]
+        assert (note["uid"], note["note"]) == (older, "maybe outdated")
+        assert agent.call("memory_conflicts")["total"] == 1
+        settled = agent.call("memory_conflicts", id=pair["id"], verdict="confirmed", reason="It moved.")
+        assert settled["conflicts"][0]["verdict"] == "confirmed"
+        assert [one["uid"] for one in agent.call("memory_recall", query="session store")["memories"]] == [stored["uid"]]
+        assert agent.call("memory_conflicts")["conflicts"] == []
+        undone = agent.call("memory_conflicts", id=pair["id"], verdict="rejected")
+        assert undone["conflicts"][0]["verdict"] == "rejected"
+        assert len(agent.call("memory_recall", query="session store")["memories"]) == 2
+
+    def test_half_a_verdict_is_an_error_of_one_sentence(self, agent: Agent) -> None:
+        for arguments in ({"id": 1}, {"verdict": "confirmed"}, {"id": 4711, "verdict": "rejected"}):
+            assert agent.refused("memory_conflicts", **arguments).endswith(".")
+
+    def test_the_history_of_a_fact_is_told(self, agent: Agent) -> None:
+        march = agent.call("memory_store", content="The store is Redis.", valid_from="2026-03-01")["uid"]
+        june = agent.call(
+            "memory_store", content="The store is Postgres.", valid_from="2026-06-01", supersedes=[march]
+        )["uid"]
+        events = agent.call("memory_history", uid=june)["events"]
+        assert [(one["uid"], one["date"], one["superseded_by"]) for one in events] == [
+            (march, "2026-03-01", june),
+            (june, "2026-06-01", None),
+        ]
+        assert [one["uid"] for one in agent.call("memory_history", as_of="2026-04-01")["events"]] == [march]
+        changed = agent.call("memory_history", since="2026-05-01")["events"]
+        assert sorted(one["event"] for one in changed) == ["began", "ended"]
+        assert agent.refused("memory_history").endswith(".")

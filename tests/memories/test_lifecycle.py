@@ -11,6 +11,7 @@ from memories.lifecycle import Selection
 from memories.listing import Filters
 from memories.models import AuditEntry, Memory, Reason
 from memories.recall import Question, recall
+from memories.truth.chains import chain_of
 from telemetry import services as telemetry
 from tests.memories.conftest import Versions, found
 
@@ -154,7 +155,7 @@ def test_restoring_over_a_living_twin_makes_the_two_one(remembered: Callable[...
     assert gone.valid_to == max(twin.valid_from, gone.valid_from)
     assert (twin.tags, twin.pinned) == (["bird", "zoo"], True)
     assert found("parrot") == ["the parrot sleeps"]
-    assert lifecycle.chain_of(twin) == [gone, twin]
+    assert chain_of(twin) == [gone, twin]
 
 
 def test_restoring_over_an_expired_twin_closes_it(
@@ -180,4 +181,4 @@ def test_a_restored_version_is_history_again(versions: Versions) -> None:
     lifecycle.restore(first.uid, actor="ada")
 
     assert found("cap") == [third.content]
-    assert lifecycle.chain_of(third) == list(versions)
+    assert chain_of(third) == list(versions)

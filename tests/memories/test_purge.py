@@ -18,6 +18,7 @@ from memories.errors import NotFound, StoreUnavailable
 from memories.lifecycle import Selection
 from memories.models import AuditEntry, Conflict, Memory, Passage
 from memories.remember import Draft, remember
+from memories.truth.chains import chain_of
 from telemetry import services as telemetry
 from telemetry.models import Injection
 from tests.memories.conftest import Versions, found
@@ -89,7 +90,7 @@ def test_purging_a_successor_keeps_what_it_replaced(versions: Versions) -> None:
 
     second.refresh_from_db()
     assert (second.superseded_by, second.valid_to is None) == (None, False)
-    assert lifecycle.chain_of(second) == [first, second]
+    assert chain_of(second) == [first, second]
 
 
 def test_what_was_purged_cannot_be_restored(remembered: Callable[..., Memory]) -> None:
@@ -233,4 +234,4 @@ def test_a_purge_closes_the_chain_over_the_version_it_removes(remembered: Callab
     third = remembered("We deploy on Fridays.", supersedes=[second.uid])
     lifecycle.forget(second.uid, actor="me")
     lifecycle.purge(actor="me")
-    assert [one.uid for one in lifecycle.chain_of(third)] == [first.uid, third.uid]
+    assert [one.uid for one in chain_of(third)] == [first.uid, third.uid]

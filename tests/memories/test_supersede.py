@@ -7,6 +7,7 @@ from memories.errors import Conflict, NotFound, Rejected
 from memories.models import AuditEntry, Kind, Memory, Reason
 from memories.recall import Question, recall
 from memories.remember import Draft, remember
+from memories.truth.chains import chain_of
 
 pytestmark = pytest.mark.django_db
 NOON = "2026-03-29T12:00:00+00:00"
@@ -185,7 +186,7 @@ def test_the_chain_of_a_fact_is_the_same_from_every_version(remembered):
 
     for version in (first, second, third):
         version.refresh_from_db()
-        assert lifecycle.chain_of(version) == [first, second, third]
+        assert chain_of(version) == [first, second, third]
 
 
 def test_a_forgotten_version_does_not_break_the_chain(remembered):
@@ -195,4 +196,4 @@ def test_a_forgotten_version_does_not_break_the_chain(remembered):
 
     lifecycle.forget(second.uid, actor="ada")
 
-    assert lifecycle.chain_of(third) == [first, third]
+    assert chain_of(third) == [first, third]

@@ -6,6 +6,7 @@ from django.core.management.base import CommandError
 from memories import lifecycle
 from memories.lifecycle import Selection
 from memories.models import Kind, Source, Tier
+from memories.truth.chains import replaced_by
 from memsite.management.store_command import StoreCommand
 
 FILTERS = ("scope", "project", "kind", "tier", "tag", "source", "before")
@@ -44,7 +45,7 @@ class Command(StoreCommand):
         for uid in uids:
             memory = lifecycle.find(uid)
             if dry_run:
-                count = 1 + (len(lifecycle.replaced_by(memory)) if chain else 0)
+                count = 1 + (len(replaced_by(memory)) if chain else 0)
                 self.say(f"Would forget {uid} ({count}).")
             else:
                 forgotten = lifecycle.forget(uid, actor=self.actor(), chain=chain)

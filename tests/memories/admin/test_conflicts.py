@@ -1,0 +1,60 @@
+"""The queue of contradictions in the admin."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+
+from memories.models import Conflict, Grant, Memory
+from tests.memories.admin.pages import said, store
+
+pytestmark = pytest.mark.django_db
+
+LIST = "/admin/memories/conflict/"
+NASTY = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def pair() -> Conflict:
+    store(f"The session store is Redis {NASTY}", scope="team")
+    store("The session store moved from Redis to Postgres", scope="team")
+    return Conflict.objects.get()
+
+
+def act(browser: Client, action: str, pair: Conflict) -> Any:
+    return browser.post(LIST, {"action": action, "_selected_action": [pair.pk]}, follow=True)
+
+
+def test_both_texts_stand_beside_each_other(browser: Client, pair: Conflict) -> None:
+    html = browser.get(f"{LIST}{pair.pk}/change/").content.decode()
+    assert "The session store is Redis" in html
+    assert "moved from Redis to Postgres" in html
+    assert NASTY not in html + browser.get(LIST).content.decode()
+
+
+def test_a_pair_is_confirmed_and_undone(browser: Client, pair: Conflict) -> None:
+    assert "1 pair is confirmed." in said(act(browser, "confirm", pair))
+    pair.older.refresh_from_db()
+    assert pair.older.superseded_by == pair.newer
+    act(browser, "reject", pair)
+    pair.older.refresh_from_db()
+    assert pair.older.valid_to is None
+
+
+def test_what_cannot_be_settled_is_said(browser: Client, pair: Conflict) -> None:
+    store("The session store is a file", scope="team", supersedes=[pair.older.uid])
+    assert "already superseded" in said(act(browser, "confirm", pair))
+
+
+def test_staff_see_the_pairs_of_their_scopes_only(client: Client, staff: User, pair: Conflict) -> None:
+    staff.user_permissions.add(*Permission.objects.filter(codename__in=["change_memory", "view_conflict"]))
+    client.force_login(staff)
+    Grant.objects.filter(user=staff).delete()
+    assert client.get(f"{LIST}{pair.pk}/change/").status_code == 302
+    act(client, "confirm", pair)
+    assert Memory.objects.get(pk=pair.older.pk).valid_to is None
+    Grant.objects.create(user=staff, scope="team")
+    assert client.get(f"{LIST}{pair.pk}/change/").status_code == 200
+    act(client, "confirm", pair)
+    assert Memory.objects.get(pk=pair.older.pk).valid_to

@@ -1,0 +1,77 @@
+"""What two texts say against each other."""
+
+import pytest
+
+from memories.truth.cues import changes, negated
+from memories.truth.evidence import evidence, may_tell
+
+CONTRADICTING = [
+    ("The service uses Postgres", "We migrated from Postgres to MySQL", "change"),
+    ("The cap is 3.3k", "The cap is 9k", "number"),
+    ("Uploads are limited to 5 MB", "Uploads are limited to 20 MB", "number"),
+    ("The worker retries failed webhooks", "The worker no longer retries failed webhooks", "change"),
+    ("We commit the lock file", "We do not commit the lock file", "negation"),
+    ("The session store is Redis", "The session store is Postgres", "value"),
+    ("The flag checkout_v2 is enabled", "The flag checkout_v2 is disabled", "change"),
+    ("Die Sitzungen liegen in Redis", "Die Sitzungen liegen nicht mehr in Redis, sondern in Postgres", "change"),
+    ("部署使用 Jenkins 流水线", "部署流水线已改用 GitHub Actions", "change"),
+    ("Les sessions vivent dans Redis", "Les sessions ne vivent plus dans Redis", "change"),
+    ("Las sesiones viven en Redis", "Las sesiones ya no viven en Redis", "change"),
+    ("Сессии хранятся в Redis", "Сессии больше не хранятся в Redis", "change"),
+]
+COMPATIBLE = [
+    ("always make a worktree", "never touch others' worktrees"),
+    ("The API is written in Go", "The CLI is written in Go"),
+    ("The port of the API is 8080", "The port of the proxy is 9090"),
+    ("Run the tests with pytest", "Run the linter with ruff"),
+    ("Note 1", "Note 2"),
+    ("The deploy runs on Monday", "Lunch moved to noon"),
+    ("Commits are signed", "Commits are small"),
+]
+
+
+@pytest.mark.parametrize(("older", "newer", "kind"), CONTRADICTING)
+def test_a_text_that_ends_another_one_says_so(older: str, newer: str, kind: str) -> None:
+    found = evidence(older, newer)
+    assert found
+    assert found.said.startswith(kind)
+    assert 0 < found.overlap <= 1
+
+
+@pytest.mark.parametrize(("older", "newer"), COMPATIBLE)
+def test_texts_that_merely_share_words_are_compatible(older: str, newer: str) -> None:
+    assert evidence(older, newer) is None
+
+
+def test_a_long_text_ends_nothing() -> None:
+    report = "We moved from Postgres to MySQL. " + "The minutes of the meeting go on. " * 40
+    assert not may_tell(report)
+    assert evidence("The service uses Postgres", report) is None
+
+
+def test_a_sentence_in_a_long_memory_can_be_ended() -> None:
+    minutes = "Lunch is at noon. " * 60 + "The session store is Redis on port 6379. " + "Tea is at four. " * 60
+    assert evidence(minutes, "The session store moved from Redis to Postgres")
+
+
+def test_near_vectors_make_up_for_words() -> None:
+    older, newer = (
+        "Uplinks are pinned to DR3 as the payload is too long for less",
+        "ADR is enabled again, DR3 was removed",
+    )
+    assert evidence(older, newer, near=True)
+
+
+def test_an_instruction_is_no_change() -> None:
+    assert changes("The base image must not be changed") == []
+    assert changes("The base image was changed") == ["changed"]
+
+
+def test_two_negations_affirm() -> None:
+    assert negated("It is not there")
+    assert not negated("It is not never there")
+    assert negated("不要提交锁文件")
+
+
+def test_evidence_is_linear_in_hostile_text() -> None:
+    assert evidence("a " * 200_000, "no longer " * 50) is None
