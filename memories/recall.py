@@ -7,16 +7,18 @@ from datetime import date, datetime
 from math import log
 from typing import Literal
 
-from memories import clock, search, statements
+from memories import accesses, clock, search, statements
 from memories.block import Block, Entry, render, room, width
 from memories.conf import config
 from memories.draft import labels, one_of
 from memories.errors import Rejected
 from memories.excerpts import excerpt
+from memories.life import Traits, vitality
 from memories.models import Kind, Memory
 from memories.places import label, project_to_read
 from memories.querysets import ANY_PROJECT, MemoryQuerySet
 from memories.search import Place, fusion, keyword, meaning
+from memories.search.fusion import Fused
 from memories.search.terms import content_words, query_terms
 from memories.truth import conflicts
 from memories.truth.conflicts import Mark
@@ -87,7 +89,7 @@ class _Hit:
 
     id: int
     uid: str
-    valid_from: str
+    valid_from: datetime
     score: float
     relevance: float
     why: dict[str, object]
@@ -101,8 +103,10 @@ def recall(question: Question) -> Recalled:
     now = clock.now()
     queryset, scope, project = _filtered(question, now=now)
     places = [] if project == ANY_PROJECT else [(scope, project), (scope, "")]
-    hits, degraded = _ranked(queryset, question, scope, places)
+    hits, degraded = _ranked(queryset, question, scope, places, now=now)
     answer = _inject(hits, question) if question.mode == "inject" else _search(hits, question)
+    if not question.as_of:
+        accesses.note(item.memory.pk for item in answer.items)
     took = round((time.perf_counter() - started) * 1000, 2)
     return replace(answer, project=project, degraded=degraded, took_ms=took)
 
@@ -128,7 +132,7 @@ def _filtered(question: Question, *, now: datetime) -> tuple[MemoryQuerySet, str
 
 
 def _ranked(
-    queryset: MemoryQuerySet, question: Question, scope: str, places: Collection[Place]
+    queryset: MemoryQuerySet, question: Question, scope: str, places: Collection[Place], *, now: datetime
 ) -> tuple[list[_Hit], str | None]:
     """Every candidate with its boosts applied, best first, in a total order, and why meaning is left out if it is."""
     keep_stopwords = question.mode == "search"
@@ -139,33 +143,39 @@ def _ranked(
     found = fusion.fuse(words, near)
     doubts = conflicts.marks([hit.id for hit in found])
     traits = search.traits(queryset, {hit.id for hit in found} | {mark.newer for mark in doubts})
-    weight = config().inject_boost
-    hits = []
-    for hit in found:
-        if hit.id in traits:
-            uid, valid_from, injections = traits[hit.id]
-            boost = injection_boost(injections, weight=weight)
-            why = {**hit.why, "coverage": round(hit.coverage, 4), "boosts": {"injections": round(boost, 4)}}
-            passage = (hit.close.start, hit.close.end) if hit.close and hit.coverage < BY_WORDS else None
-            hits.append(_Hit(hit.id, uid, valid_from, hit.score * boost, hit.relevance, why, passage))
+    hits = [_boosted(hit, traits[hit.id], now=now) for hit in found if hit.id in traits]
     if doubts:
-        hits = _newer_above_older(hits, doubts, traits)
+        hits = _newer_above_older(hits, doubts, traits, joins=question.mode == "inject")
     newest_first = sorted(hits, key=lambda hit: (hit.valid_from, hit.id), reverse=True)
     return sorted(newest_first, key=lambda hit: -hit.score), near.degraded
 
 
-def _newer_above_older(hits: Sequence[_Hit], doubts: Sequence[Mark], traits: Mapping[int, search.Traits]) -> list[_Hit]:
-    """Of two memories that may contradict each other the older is marked, and the newer stands no lower."""
+def _boosted(hit: Fused, traits: Traits, *, now: datetime) -> _Hit:
+    injections = injection_boost(traits.injections, weight=config().inject_boost)
+    life = vitality(traits, now=now)
+    boosts = {"injections": round(injections, 4), "life": round(life, 4)}
+    why = {**hit.why, "coverage": round(hit.coverage, 4), "boosts": boosts}
+    passage = (hit.close.start, hit.close.end) if hit.close and hit.coverage < BY_WORDS else None
+    return _Hit(hit.id, traits.uid, traits.valid_from, hit.score * injections * life, hit.relevance, why, passage)
+
+
+def _newer_above_older(
+    hits: Sequence[_Hit], doubts: Sequence[Mark], traits: Mapping[int, Traits], *, joins: bool
+) -> list[_Hit]:
+    """Of two memories that may contradict each other the older is marked, and the newer stands no lower.
+
+    `joins`: also one that the query did not find, so that nothing doubtful is injected alone.
+    """
     found = {hit.id: hit for hit in hits}
     for mark in doubts:
         older, trait = found.get(mark.older), traits.get(mark.newer)
         if older is None or trait is None:  # the newer one may not be found here, or was not true then
             continue
         state = "confirmed" if mark.is_confirmed else "pending"
-        why = {**older.why, "conflict": {"newer": trait[0], "state": state}}
+        why = {**older.why, "conflict": {"newer": trait.uid, "state": state}}
         found[mark.older] = replace(older, doubt=DOUBTS[state], why=why)
-        if not mark.is_confirmed:
-            newer = found.get(mark.newer) or _Hit(mark.newer, *trait[:2], 0.0, 0.0, {})
+        if not mark.is_confirmed and (joins or mark.newer in found):
+            newer = found.get(mark.newer) or _Hit(mark.newer, trait.uid, trait.valid_from, 0.0, 0.0, {})
             found[mark.newer] = replace(
                 newer,
                 score=max(newer.score, older.score),

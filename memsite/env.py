@@ -101,6 +101,11 @@ class Env(BaseModel):
         default="none",
         description="Who settles contradictions: `none` = the agent or a person, `newest` = the newest wins",
     )
+    weight_recency: Share = Field(default=0.2, description="Share of its score that an old, idle artifact may lose")
+    weight_frequency: Share = Field(default=0.05, description="Share that a much used artifact may gain")
+    weight_confidence: Share = Field(default=0.2, description="Share that a memory of no confidence loses")
+    half_life_days: Days = Field(default=60, description="Days in which an idle artifact loses half of that share")
+    decay_after_days: Days = Field(default=30, description="Days an artifact may be idle before it loses anything")
     ttl_artifact_days: Days = Field(default=90, description="Days an unused artifact lives; 0 = for ever")
     ttl_compaction_days: Days = Field(default=0, description="The same for text about to be compacted")
     ttl_injection_days: Days = Field(default=90, description="Days a record of an injection lives; 0 = for ever")

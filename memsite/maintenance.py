@@ -4,12 +4,15 @@ import logging
 import time
 from collections.abc import Callable
 
-from memories import clock, embedders, embedding, lifecycle
+from django.db import DatabaseError
+
+from memories import accesses, clock, embedders, embedding, lifecycle
 from memories.embedders import EmbeddingFailed
 from memories.lifecycle import Progress, Purged
 from telemetry import services as telemetry
 
 RETRY_SECONDS = 60.0
+COUNT_EVERY_SECONDS = 2.0
 log = logging.getLogger(__name__)
 
 
@@ -38,6 +41,17 @@ def embed_for_ever() -> None:
     while True:
         embedding.something_noted.wait()
         _patiently(embedding.repair_noted)
+
+
+def count_accesses_for_ever() -> None:
+    """Write down now and then what was recalled."""
+    while True:
+        accesses.something_noted.wait()
+        time.sleep(COUNT_EVERY_SECONDS)
+        try:
+            accesses.keep()
+        except DatabaseError as error:
+            log.info("Some recalls were not counted: %s", error)
 
 
 def _patiently(repair: Callable[[], int]) -> None:

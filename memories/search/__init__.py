@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from django.db import connection
 
 if TYPE_CHECKING:
+    from memories.life import Traits
     from memories.querysets import MemoryQuerySet
 
 type Place = tuple[str, str]
@@ -20,11 +21,7 @@ def vendor(name: str) -> ModuleType:
     return importlib.import_module(f"{__name__}.{name}")
 
 
-type Traits = tuple[str, str, int]
-"""uid, valid_from (text that sorts by time) and injection count."""
-
-
-def traits(queryset: "MemoryQuerySet", ids: Collection[int]) -> dict[int, Traits]:
+def traits(queryset: "MemoryQuerySet", ids: Collection[int]) -> "dict[int, Traits]":
     """What ranking needs of those of the ids that are in a queryset."""
     found: dict[int, Traits] = vendor(connection.vendor).traits(queryset, ids)
     return found

@@ -15,6 +15,7 @@ from typing import Any
 from django.db import DatabaseError, connection
 
 from memories.errors import StoreUnavailable
+from memories.life import Traits
 from memories.querysets import MemoryQuerySet
 from memories.search import Place
 
@@ -225,15 +226,19 @@ def vectors(model: str, ids: Collection[int] | None = None) -> Iterator[tuple[in
         yield from iter(cursor.fetchone, None)
 
 
-def traits(queryset: MemoryQuerySet, ids: Collection[int]) -> dict[int, tuple[str, str, int]]:
-    """What ranking needs of those of the ids that are in a queryset: uid, valid_from (text that sorts by time) and
-    injection count, by id."""
+def traits(queryset: MemoryQuerySet, ids: Collection[int]) -> dict[int, Traits]:
+    """What ranking needs of those of the ids that are in a queryset."""
     condition, parameters = _condition(queryset)
     marks = ", ".join(str(int(one)) for one in ids)
-    sql = f"SELECT id, uid, valid_from, injection_count FROM {TABLE} WHERE id IN ({marks}) AND {condition}"
+    fades = "kind = 'artifact' AND tier <> 'semantic' AND NOT pinned"
+    used = "max(valid_from, coalesce(last_accessed_at, ''), coalesce(last_injected_at, ''))"
+    sql = (
+        f"SELECT id, uid, valid_from, injection_count, {fades}, confidence, access_count, {used} "
+        f"FROM {TABLE} WHERE id IN ({marks}) AND {condition}"
+    )
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
-        return {one: (uid, since, injections) for one, uid, since, injections in cursor.fetchall()}
+        return {one: Traits(*rest) for one, *rest in cursor.fetchall()}
 
 
 def size() -> int:

@@ -95,8 +95,8 @@ def least_similarity() -> float:
 def _compared(memory: Memory, other: Memory, cosine: float | None, *, everything: bool) -> Found | None:
     is_older = other.valid_from <= memory.valid_from
     older, newer = (other, memory) if is_older else (memory, other)
-    if newer.kind == Kind.ARTIFACT:
-        return None
+    if newer.kind == Kind.ARTIFACT or (Kind.PREFERENCE in (older.kind, newer.kind) and older.kind != newer.kind):
+        return None  # what somebody likes is ended by what they like now, not by a fact
     near = cosine is not None and older.kind != Kind.ARTIFACT
     said = evidence.evidence(older.content, newer.content, near=near)
     if said:

@@ -34,7 +34,7 @@ def test_what_bears_on_the_task_is_injected(remembered):
     assert item.memory == memory
     assert 0.5 <= item.relevance <= 1
     assert item.why["words"]["rank"] == 1
-    assert item.why["boosts"] == {"injections": 1.0}
+    assert item.why["boosts"] == {"injections": 1.0, "life": 1.0}
     assert "The parrot service listens on port 9411." in answer.block.text
     assert answer.fingerprint == answer.block.fingerprint
     assert (answer.unchanged, answer.degraded, answer.project) == (False, None, "acme/shop")
