@@ -45,7 +45,7 @@ def _of_lines(source: Source) -> str:
 def _of_markdown(source: Source, beginning: bytes) -> str:
     text = beginning.decode("utf-8-sig", "replace")
     name = PurePath(source.name).name.lower()
-    if text.startswith("---\n") or text.startswith("---\r\n"):
+    if text.startswith(("---\n", "---\r\n")):
         return "markdown"
     if name in bullets.FILES or _BULLET.search(text):
         return "bullets"

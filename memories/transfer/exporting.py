@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import connection
 from django.db.models import OuterRef, Subquery
@@ -67,7 +68,7 @@ def _archive(extent: Extent, *, now: datetime) -> Iterator[str]:
 
 
 def _table(extent: Extent, *, now: datetime) -> Iterator[str]:
-    writer = csv.writer(_Lines(), quoting=csv.QUOTE_ALL)
+    writer: Any = csv.writer(_Lines(), quoting=csv.QUOTE_ALL)
     yield writer.writerow(table.COLUMNS)
     for memory, successor in _rows(extent.memories(now)):
         yield writer.writerow(table.row(memory, successor=successor))

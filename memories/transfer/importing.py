@@ -60,7 +60,7 @@ def bring_in(
 
 
 def _own(source: Source, target: Target, tally: Tally) -> None:
-    overrides = {} if target.project is None else {"project": label(target.project, name="project")}
+    overrides = {} if target.project is None else {"project": label(target.project, name="project").removeprefix("*")}
     if target.scope:
         overrides["scope"] = label(target.scope, name="scope")
     Restoration(target.actor, tally, clock.now(), overrides, dry_run=target.dry_run).run(source)

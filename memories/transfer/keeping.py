@@ -7,7 +7,6 @@ from memories.cleaning import poisoned
 from memories.draft import Draft, prepare
 from memories.errors import MemoriesError, StoreFull, StoreUnavailable
 from memories.models import Kind, Memory, Source
-from memories.querysets import ANY_PROJECT
 from memories.remember import remember, stronger_of
 from memories.transfer.foreign import Item
 from memories.transfer.report import Outcome, Tally

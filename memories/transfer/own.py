@@ -67,13 +67,12 @@ class Restoration:
     def _flush(self) -> None:
         batch, self._batch, self._chars = self._batch, [], 0
         entries = [entry for _, entry in batch]
-        uids = [entry.memory.uid for entry in entries]
         if self.dry_run:
             outcomes = [restoring.foresee(entry, renew=self._renew, now=self.now) for entry in entries]
-            self._foreseen.update(uids)
+            self._foreseen.update(entry.memory.uid for entry in entries)
         else:
             outcomes = restoring.restore(entries, actor=self.actor, renew=self._renew, now=self.now)
-        for (place, entry), uid, outcome in zip(batch, uids, outcomes, strict=True):
+        for (place, entry), outcome in zip(batch, outcomes, strict=True):
             self.tally.add(outcome, place=place, redacted=entry.redacted)
             if entry.successor and outcome.status in ("created", "refreshed", "unchanged"):
                 self._chain.append((entry.memory.scope, entry.memory.uid, entry.successor))

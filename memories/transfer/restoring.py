@@ -1,9 +1,9 @@
 """Rows of an archive brought back as they were: uid, times, chain, verdicts. The faithful way beside `remember()`.
 
-Every text is cleaned and redacted again (`archive.entry`). What differs from `remember()`: a row keeps its identity and
-its history. A uid that is known is never overwritten: the database's memory stays, and becomes the stronger of both if
-the file's is the younger one; what was forgotten here stays forgotten. A living twin under another uid takes the row in,
-as `restore` does. All decisions are made inside the writing transaction, so two at once cannot disagree.
+Every text is cleaned and redacted again (`archive.entry`); a row keeps its identity and its history. A uid that is known
+is never overwritten: the database's memory stays, and becomes the stronger of both if the file's is the younger one; what
+was forgotten here stays forgotten. A living twin under another uid takes the row in, as `lifecycle.restore` does. All is
+decided inside the writing transaction, so two at once cannot disagree.
 """
 
 import uuid
@@ -17,8 +17,8 @@ from memories import audit, embedding, search, statements
 from memories.cleaning import poisoned
 from memories.draft import CAPTURED
 from memories.embedding import Embedded
-from memories.errors import MemoriesError, Rejected
 from memories.errors import Conflict as Contradiction
+from memories.errors import MemoriesError, Rejected
 from memories.models import Conflict, Kind, Memory, Reason, Tier
 from memories.remember import live_twin, refresh, stronger_of, supersede
 from memories.transfer.archive import ConflictEntry, MemoryEntry

@@ -42,7 +42,7 @@ class _Place:
         return Item(place=f"line {line}", content=content, tags=labels, folder=self.folder)
 
 
-def read(source: Source, *, now: datetime) -> Iterator[Found]:  # noqa: ARG001 - as every reader is called
+def read(source: Source, *, now: datetime) -> Iterator[Found]:
     text = source.text()
     lines = text.split("\n")
     place = _Place(_folder_of(source))
