@@ -233,4 +233,5 @@ def _time(when: datetime | None) -> str | None:
 
 
 def _line(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029") + "\n"  # many programs end a line there

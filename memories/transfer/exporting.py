@@ -1,7 +1,7 @@
 """All that is kept, as lines of the archive or of a table; a row at a time, as one moment saw it."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
@@ -43,14 +43,14 @@ def count(extent: Extent) -> int:
     return extent.memories(clock.now()).count()
 
 
-def export(extent: Extent, *, format: str = "jsonl") -> Iterator[str]:  # noqa: A002 - as the option is called
+def export(extent: Extent, *, format: str = "jsonl") -> Generator[str]:  # noqa: A002 - as the option is called
     """The lines of an export. Close the iterator if it is not read to its end: it holds a state of the database."""
     if format not in FORMATS:
         raise Rejected(f"format {format[:40]!r} is unknown; it is one of {', '.join(FORMATS)}.")
     return _in_one_state(_archive(extent, now=clock.now()) if format == "jsonl" else _table(extent, now=clock.now()))
 
 
-def _in_one_state(lines: Iterator[str]) -> Iterator[str]:
+def _in_one_state(lines: Iterator[str]) -> Generator[str]:
     with nullcontext() if connection.in_atomic_block else search.vendor(connection.vendor).snapshot():
         yield from lines
 
@@ -97,6 +97,6 @@ def _over_the_gap(memory: Memory, memories: MemoryQuerySet) -> str:
         seen.add(following)
         uid = memories.filter(pk=following).values_list("uid", flat=True).first()
         if uid:
-            return uid
+            return str(uid)
         following = Memory.objects.filter(pk=following).values_list("superseded_by", flat=True).first()
     return ""

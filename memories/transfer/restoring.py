@@ -1,9 +1,9 @@
 """Rows of an archive brought back as they were: uid, times, chain, verdicts. The faithful way beside `remember()`.
 
-Every text is cleaned and redacted again (`archive.entry`); a row keeps its identity and its history. A uid that is known
-is never overwritten: the database's memory stays, and becomes the stronger of both if the file's is the younger one; what
-was forgotten here stays forgotten. A living twin under another uid takes the row in, as `lifecycle.restore` does. All is
-decided inside the writing transaction, so two at once cannot disagree.
+Every text is cleaned and redacted again (`archive.entry`); a row keeps its identity and its history. A uid that is
+known is never overwritten: the database's memory stays, and becomes the stronger of both if the file's is the younger
+one; what was forgotten here stays forgotten. A living twin under another uid takes the row in, as `lifecycle.restore`
+does. All is decided inside the writing transaction, so two at once cannot disagree.
 """
 
 import uuid

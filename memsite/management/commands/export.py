@@ -2,7 +2,7 @@ import os
 import sys
 import tempfile
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -40,9 +40,9 @@ class Command(StoreCommand):
                 raise CommandError(f"{path} cannot be written: {error.strerror}.") from error
         self.stderr.write(f"Saved {path}.")
 
-    def _lines(self, extent: Extent, format: str) -> Iterator[str]:  # noqa: A002 - as the option is called
+    def _lines(self, extent: Extent, format: str) -> Generator[str]:  # noqa: A002 - as the option is called
         total = exporting.count(extent) if sys.stderr.isatty() else 0
-        with closing(exporting.export(extent, format=format)) as lines:  # type: ignore[type-var]
+        with closing(exporting.export(extent, format=format)) as lines:
             for done, line in enumerate(lines):
                 yield line
                 if total and done <= total and (done % STEP == 0 or done == total):

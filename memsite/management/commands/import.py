@@ -1,3 +1,4 @@
+# ruff: noqa: N999 - the name of a command
 import sys
 from argparse import ArgumentParser
 from collections import Counter
