@@ -304,9 +304,7 @@ def test_a_bad_line_is_told_by_its_number_and_passed_over(db: None, bad: str) ->
     assert set(Memory.objects.values_list("content", flat=True)) == {"before", "after"}
 
 
-def test_bytes_that_are_no_text_and_lines_without_end_are_passed_over(
-    db: None, configure: Callable[..., None]
-) -> None:
+def test_bytes_that_are_no_text_and_lines_without_end_are_passed_over(db: None, configure: Callable[..., None]) -> None:
     configure(max_content_chars=100)
     huge = b'{"type": "memory", "content": "' + b"x" * 3_000_000 + b'"}'
     report = brought(b"\n".join([archived().encode(), b"\xff\xfe", huge, b"", row().encode()]))
@@ -352,7 +350,14 @@ def test_a_table_holds_no_formula(remembered: Remembered) -> None:
     assert len(table) == 6
     for one in table:
         assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r", "＝")) for cell in one.values())
-    assert [one["content"] for one in table] == ["'=1+1", "'+1", "'-1", "'@SUM(A1)", "'＝1", 'plain, "quoted"\nand =more']
+    assert [one["content"] for one in table] == [
+        "'=1+1",
+        "'+1",
+        "'-1",
+        "'@SUM(A1)",
+        "'＝1",
+        'plain, "quoted"\nand =more',
+    ]
     assert table[0]["tags"].startswith("'=cmd")
 
 
