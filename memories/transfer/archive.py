@@ -41,6 +41,10 @@ class MemoryEntry:
     successor: str
     redacted: tuple[str, ...]
 
+    @property
+    def scope(self) -> str:
+        return self.memory.scope
+
 
 @dataclass(frozen=True)
 class ConflictEntry:

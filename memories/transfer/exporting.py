@@ -14,6 +14,7 @@ from memories import clock, search
 from memories.errors import Rejected
 from memories.models import Conflict, Memory
 from memories.places import label
+from memories.principal import ANYONE, Principal
 from memories.querysets import MemoryQuerySet
 from memories.transfer import archive, table
 
@@ -24,16 +25,22 @@ AT_ONCE = 50
 
 @dataclass(frozen=True, kw_only=True)
 class Extent:
-    """What to export: everything, a scope, a project of it or of all. `project` "" is what belongs to no project."""
+    """What to export: everything, a scope, a project of it or of all. `project` "" is what belongs to no project.
+
+    Only what is in reach of the principal.
+    """
 
     scope: str = ""
     project: str | None = None
+    principal: Principal = ANYONE
 
     def memories(self, now: datetime) -> MemoryQuerySet:
         """Live and superseded; what is forgotten or expired never leaves."""
         found = Memory.objects.filter(deleted_at=None).unexpired(now)
         if self.scope:
-            found = found.in_scope(label(self.scope, name="scope"))
+            found = found.in_scope(self.principal.scope(label(self.scope, name="scope"), default=""))
+        elif self.principal.scopes:
+            found = found.filter(scope__in=self.principal.scopes)
         if self.project is not None:
             found = found.filter(project=label(self.project, name="project"))
         return found

@@ -85,7 +85,7 @@ def item(fields: Mapping[str, Any], *, place: str, now: datetime) -> Found:
         content=content,
         kind=_KINDS.get(kind.lower()),
         tags=tags(value.get("tags"), *([] if kind.lower() in _NO_TAGS else [kind])),
-        project=_label(value.get("project")),
+        project="" if isinstance(value.get("project"), int) else _label(value.get("project")),  # a key of a table
         created=when(value.get("created"), now=now),
         expires=when(value.get("expires")),
         pinned=_is_set(value.get("pinned")),

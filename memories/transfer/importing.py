@@ -7,8 +7,10 @@ from types import ModuleType
 from django.db import DatabaseError
 
 from memories import clock
+from memories.conf import config
 from memories.errors import Rejected, from_database
 from memories.places import label
+from memories.principal import ANYONE, Principal
 from memories.transfer.detect import OWN, format_of
 from memories.transfer.keeping import Keeping
 from memories.transfer.own import Restoration
@@ -28,11 +30,15 @@ FORMATS = ("auto", OWN, *READERS)
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """Where what comes in goes. `scope` and `project`, if given, replace those that the file names."""
+    """Where what comes in goes. `scope` and `project`, if given, replace those that the file names.
+
+    What names a scope out of reach of the principal is bad.
+    """
 
     actor: str
     scope: str = ""
     project: str | None = None
+    principal: Principal = ANYONE
     dry_run: bool = False
 
 
@@ -62,12 +68,13 @@ def bring_in(
 def _own(source: Source, target: Target, tally: Tally) -> None:
     overrides = {} if target.project is None else {"project": label(target.project, name="project").removeprefix("*")}
     if target.scope:
-        overrides["scope"] = label(target.scope, name="scope")
-    Restoration(target.actor, tally, clock.now(), overrides, dry_run=target.dry_run).run(source)
+        overrides["scope"] = target.principal.scope(label(target.scope, name="scope"), default="")
+    Restoration(target.actor, tally, clock.now(), overrides, target.principal, dry_run=target.dry_run).run(source)
 
 
 def _foreign(source: Source, target: Target, tally: Tally, reader: ModuleType) -> None:
-    keeping = Keeping(target.actor, tally, clock.now(), target.scope, target.project, dry_run=target.dry_run)
+    scope = target.principal.scope(target.scope, default=config().scope)
+    keeping = Keeping(target.actor, tally, clock.now(), scope, target.project, dry_run=target.dry_run)
     for found in reader.read(source, now=keeping.now):
         if isinstance(found, Flaw):
             tally.flaw(found)

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from memories.errors import Rejected
+from memories.errors import Forbidden, Rejected
+from memories.principal import ANYONE, Principal
 from memories.transfer import archive, restoring
 from memories.transfer.archive import ConflictEntry, MemoryEntry
 from memories.transfer.report import Flaw, Tally
@@ -24,6 +25,7 @@ class Restoration:
     tally: Tally
     now: datetime
     overrides: Mapping[str, str]
+    principal: Principal = ANYONE
     dry_run: bool = False
     _renew: bool = False
     _batch: list[tuple[str, MemoryEntry]] = field(default_factory=list)
@@ -54,9 +56,11 @@ class Restoration:
             return None
         here = {name: text for name, text in self.overrides.items() if name == "scope" or value.get("type") == "memory"}
         try:
-            return archive.entry({**value, **here}, now=self.now)
-        except Rejected as error:
+            found = archive.entry({**value, **here}, now=self.now)
+            self.principal.scope(found.scope, default="")
+        except (Rejected, Forbidden) as error:
             return Flaw(place, str(error))
+        return found
 
     def _take(self, place: str, entry: MemoryEntry) -> None:
         self._batch.append((place, entry))

@@ -45,8 +45,10 @@ def restore(entries: Sequence[MemoryEntry], *, actor: str, renew: bool, now: dat
     vectors = [embedding.embed(one.memory.content) for one in entries]  # nobody waits for a model
     with transaction.atomic():
         search.refresh_schema()
+        known = {one.uid: one for one in Memory.objects.filter(uid__in=[entry.memory.uid for entry in entries])}
         outcomes = [
-            _one(entry, embedded, renew=renew, now=now) for entry, embedded in zip(entries, vectors, strict=True)
+            _one(entry.memory, embedded, known, renew=renew, now=now)
+            for entry, embedded in zip(entries, vectors, strict=True)
         ]
         _audit(entries, outcomes, actor=actor, now=now)
     for entry, outcome, embedded in zip(entries, outcomes, vectors, strict=True):
@@ -60,7 +62,7 @@ def foresee(entry: MemoryEntry, *, renew: bool, now: datetime) -> Outcome:
     try:
         if _planted(entry.memory):
             return Outcome("skipped", "It looks like an instruction to the model.")
-        known = _known(entry.memory)
+        known = _known(entry.memory, Memory.objects.filter(uid=entry.memory.uid).first())
         if known:
             return _with_known(known, entry.memory, write=False)
     except MemoriesError as error:
@@ -76,31 +78,37 @@ def _has_twin(memory: Memory, *, now: datetime) -> bool:
     return memory.valid_to is None and Memory.objects.live().unexpired(now).filter(**same).exists()
 
 
-def _one(entry: MemoryEntry, embedded: Embedded, *, renew: bool, now: datetime) -> Outcome:
-    memory = entry.memory
+def _one(memory: Memory, embedded: Embedded, batch: dict[str, Memory], *, renew: bool, now: datetime) -> Outcome:
     if _planted(memory):
         return Outcome("skipped", "It looks like an instruction to the model.")
     try:
-        with transaction.atomic():
-            known = _known(memory)
-            if known:
-                return _with_known(known, memory, write=True)
-            return _insert(memory, embedded, renew=renew, now=now)
+        known = _known(memory, batch.get(memory.uid))
+        outcome = _with_known(known, memory, write=True) if known else _new(memory, embedded, renew=renew, now=now)
     except _Expired:
         return Outcome("expired")
     except MemoriesError as error:
         return Outcome("bad", str(error))
     except IntegrityError as error:
         return Outcome("bad", f"The database refuses it: {error}.")
+    batch[memory.uid] = known or memory
+    return outcome
+
+
+def _new(memory: Memory, embedded: Embedded, *, renew: bool, now: datetime) -> Outcome:
+    try:
+        with transaction.atomic():
+            return _insert(memory, embedded, None, renew=renew, now=now)
+    except IntegrityError:  # the same text lives in this place already: the constraint has decided
+        with transaction.atomic():
+            return _insert(memory, embedded, live_twin(memory, now=now), renew=renew, now=now)
 
 
 def _planted(memory: Memory) -> bool:
     return memory.source in CAPTURED and poisoned(memory.content) is not None
 
 
-def _known(memory: Memory) -> Memory | None:
+def _known(memory: Memory, known: Memory | None) -> Memory | None:
     """The memory that has this uid in this scope. A uid that another scope has is replaced by that of a copy."""
-    known = Memory.objects.filter(uid=memory.uid).first()
     if known and known.scope != memory.scope:
         memory.uid = copy_uid(memory.uid, scope=memory.scope)
         known = Memory.objects.filter(uid=memory.uid).first()
@@ -128,8 +136,7 @@ def _with_known(known: Memory, memory: Memory, *, write: bool) -> Outcome:
     return Outcome("refreshed")
 
 
-def _insert(memory: Memory, embedded: Embedded, *, renew: bool, now: datetime) -> Outcome:
-    twin = live_twin(memory, now=now) if memory.valid_to is None else None
+def _insert(memory: Memory, embedded: Embedded, twin: Memory | None, *, renew: bool, now: datetime) -> Outcome:
     if twin:
         memory.valid_to = max(twin.valid_from, memory.valid_from)
     statements.insert(memory)

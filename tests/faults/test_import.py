@@ -53,20 +53,20 @@ def importing(home: Home, file: Path) -> subprocess.Popen[str]:
 
 
 def test_an_import_that_was_killed_is_finished_by_the_next_one(home: Home, tmp_path: Path) -> None:
-    file = archive(tmp_path / "a.jsonl", 3000)
+    file = archive(tmp_path / "a.jsonl", 2000)
     killed = importing(home, file)
     until(lambda: rows(home.database)[0] > 200)
     killed.send_signal(signal.SIGKILL)
     killed.communicate(timeout=20)
-    assert 200 < rows(home.database)[0] < 3000
+    assert 200 < rows(home.database)[0] < 2000
     assert_sound(home.database)
 
     assert home.run("import", str(file)).returncode == 0
 
-    assert rows(home.database) == (3000, 300)
+    assert rows(home.database) == (2000, 200)
     assert_sound(home.database)
     again = home.run("import", str(file))
-    assert "3,000 unchanged" in again.stdout
+    assert "2,000 unchanged" in again.stdout
 
 
 def test_two_imports_at_once_keep_everything_once(home: Home, tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_memory_stays_bounded_however_much_is_moved(home: Home, tmp_path: Path) 
     """Twenty times as much in and out takes about the same memory."""
     peaks = []
     for size in (1000, 20_000):
-        file = archive(tmp_path / f"{size}.jsonl", size, words=100)
+        file = archive(tmp_path / f"{size}.jsonl", size, words=30)
         out = tmp_path / f"{size}.out.jsonl"
         for arguments in (("import", str(file)), ("export", str(out))):
             result = subprocess.run(

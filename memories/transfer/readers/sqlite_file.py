@@ -21,6 +21,7 @@ PATIENCE_SECONDS = 5.0
 _OURS = {"django_migrations", "memories_memory"}
 _TELLING = frozenset({"kind", "tags", "project", "created", "session", "actor"})
 _TABLES = ("memor", "note", "fact", "observation", "knowledge", "insight")
+_PAST = ("history", "revision", "version", "archive", "deleted", "trash", "log", "audit", "queue", "change")
 _SILENT = ("id", "uid", "uuid", "rowid", "updated_at", "metadata")
 _WAL = slice(18, 20)
 _NO_LOG = b"\x01\x01"
@@ -35,8 +36,10 @@ class _Table:
     @property
     def holds_memories(self) -> bool:
         words = foreign.names_of(self.columns).keys()
-        named = any(part in self.name.lower() for part in _TABLES)
-        return "content" in words and (named or len(words & _TELLING) > 1)
+        name = self.name.lower()
+        if "content" not in words or any(part in name for part in _PAST):
+            return False
+        return any(part in name for part in _TABLES) or len(words & _TELLING) > 1
 
     @property
     def unread(self) -> list[str]:

@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memories import lifecycle
-from memories.errors import Rejected
+from memories.errors import Forbidden, Rejected
 from memories.models import AuditEntry, Conflict, Memory
+from memories.principal import Principal
 from memories.remember import Draft, remember
 from memories.transfer.exporting import Extent, export
 from tests.memories.conftest import found
@@ -339,6 +340,23 @@ def test_a_missing_newer_version_is_a_remark(db: None) -> None:
     report = brought(archived(row(valid_from="2026-01-01", valid_to="2026-01-02", superseded_by="b" * 32)))
     assert report.bad == 0
     assert len(report.remarks) == 1
+
+
+def test_nobody_moves_what_is_out_of_reach(remembered: Remembered) -> None:
+    bob = Principal("bob", frozenset({"team"}))
+    remembered("mine", scope="team")
+    remembered("theirs")
+    everything = exported()
+    assert "theirs" not in exported(principal=bob)
+    with pytest.raises(Forbidden):
+        exported(principal=bob, scope="default")
+    empty_store()
+
+    assert brought(everything, principal=bob).counts == {"created": 1, "bad": 1}
+    with pytest.raises(Forbidden):
+        brought(everything, principal=bob, scope="default")
+
+    assert [one.content for one in Memory.objects.all()] == ["mine"]
 
 
 def test_a_table_holds_no_formula(remembered: Remembered) -> None:

@@ -203,7 +203,11 @@ def test_another_servers_file_is_mapped_as_far_as_it_is_recognised(
     db: None, other: Callable[..., Path], journal: str, how: str
 ) -> None:
     path = other(
-        TABLE, *ROWS, "CREATE TABLE edges (a, b)", "INSERT INTO edges VALUES (1, 2)",
+        TABLE,
+        *ROWS,
+        "CREATE TABLE memory_history (id, content, tags)",
+        "INSERT INTO memory_history VALUES (1, 'an old text', '')",
+        "CREATE TABLE edges (a, b)", "INSERT INTO edges VALUES (1, 2)",
         "CREATE VIRTUAL TABLE memories_fts USING fts5(content)", journal=journal,
     )  # fmt: skip
     before = path.read_bytes()
