@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection
-from django.db.models import OuterRef, Subquery
+from django.db.models import Exists, OuterRef, Subquery
 
 from memories import clock, search
 from memories.errors import Rejected
@@ -67,8 +67,8 @@ def _archive(extent: Extent, *, now: datetime) -> Iterator[str]:
     memories = extent.memories(now)
     for memory, successor in _rows(memories):
         yield archive.memory_line(memory, successor=successor)
-    kept = memories.order_by().values("pk")
-    pairs = Conflict.objects.filter(older__in=kept, newer__in=kept).select_related("older", "newer")
+    both = [Exists(memories.filter(pk=OuterRef(side))) for side in ("older", "newer")]  # IN would read every memory
+    pairs = Conflict.objects.filter(*both).select_related("older", "newer")
     sides = [f"{side}__{name}" for side in ("older", "newer") for name in ("content", "segments")]
     for conflict in pairs.defer(*sides).order_by("pk").iterator(AT_ONCE):
         yield archive.conflict_line(conflict)

@@ -72,7 +72,7 @@ class Restoration:
         batch, self._batch, self._chars = self._batch, [], 0
         entries = [entry for _, entry in batch]
         if self.dry_run:
-            outcomes = [restoring.foresee(entry, renew=self._renew, now=self.now) for entry in entries]
+            outcomes = restoring.foresee(entries, renew=self._renew, now=self.now)
             self._foreseen.update(entry.memory.uid for entry in entries)
         else:
             outcomes = restoring.restore(entries, actor=self.actor, renew=self._renew, now=self.now)

@@ -45,7 +45,7 @@ def restore(entries: Sequence[MemoryEntry], *, actor: str, renew: bool, now: dat
     vectors = [embedding.embed(one.memory.content) for one in entries]  # nobody waits for a model
     with transaction.atomic():
         search.refresh_schema()
-        known = {one.uid: one for one in Memory.objects.filter(uid__in=[entry.memory.uid for entry in entries])}
+        known = _by_uid(entries)
         outcomes = [
             _one(entry.memory, embedded, known, renew=renew, now=now)
             for entry, embedded in zip(entries, vectors, strict=True)
@@ -57,12 +57,21 @@ def restore(entries: Sequence[MemoryEntry], *, actor: str, renew: bool, now: dat
     return outcomes
 
 
-def foresee(entry: MemoryEntry, *, renew: bool, now: datetime) -> Outcome:
-    """What `restore` would do with one entry; nothing is written."""
+def foresee(entries: Sequence[MemoryEntry], *, renew: bool, now: datetime) -> list[Outcome]:
+    """What `restore` would do with a batch; nothing is written."""
+    known = _by_uid(entries)
+    return [_foreseen(entry, known, renew=renew, now=now) for entry in entries]
+
+
+def _by_uid(entries: Sequence[MemoryEntry]) -> dict[str, Memory]:
+    return {one.uid: one for one in Memory.objects.filter(uid__in=[entry.memory.uid for entry in entries])}
+
+
+def _foreseen(entry: MemoryEntry, batch: dict[str, Memory], *, renew: bool, now: datetime) -> Outcome:
     try:
         if _planted(entry.memory):
             return Outcome("skipped", "It looks like an instruction to the model.")
-        known = _known(entry.memory, Memory.objects.filter(uid=entry.memory.uid).first())
+        known = _known(entry.memory, batch.get(entry.memory.uid))
         if known:
             return _with_known(known, entry.memory, write=False)
     except MemoriesError as error:

@@ -16,6 +16,7 @@ from memories.transfer.source import Source
 
 FILES = frozenset({"claude.md", "claude.local.md", "agents.md", "gemini.md", "qwen.md", "memory.md"})
 _LISTS = ("bullet_list", "ordered_list")
+_BLOCKS = MarkdownIt("commonmark").disable("inline")  # emphasis and links stay as they are written
 _MARKER = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])(?:\s+|$)(?:\[[ xX]\]\s+)?")
 
 
@@ -47,7 +48,7 @@ def read(source: Source, *, now: datetime) -> Iterator[Found]:
     lines = text.split("\n")
     place = _Place(_folder_of(source))
     left_out = 0
-    for node in SyntaxTreeNode(MarkdownIt("commonmark").parse(text)).children:
+    for node in SyntaxTreeNode(_BLOCKS.parse(text)).children:
         if node.type == "heading":
             place = place.below(int(node.tag[1]), _title(node))
         elif node.type in _LISTS:

@@ -154,6 +154,11 @@ def test_a_text_is_never_overwritten(remembered: Remembered) -> None:
     assert found("parrot") == ["the parrot is green"]
 
 
+def test_a_text_that_differs_is_foreseen_to_be_refused(remembered: Remembered) -> None:
+    archive = archived(row(uid=remembered("the parrot is green").uid, scope="default", content="the parrot is red"))
+    assert brought(archive, dry_run=True).counts == {"bad": 1}
+
+
 def test_a_younger_state_of_a_known_memory_makes_it_the_stronger_of_both(
     remembered: Remembered, freeze: Callable[[str], datetime]
 ) -> None:
@@ -327,6 +332,12 @@ def test_what_does_not_begin_like_an_archive_is_refused(db: None, header: str) -
     with pytest.raises(Rejected):
         brought(f"{header}\n{row()}", format="memsite")
     assert not Memory.objects.exists()
+
+
+def test_a_conflict_of_memories_that_are_not_here_is_skipped(db: None) -> None:
+    conflict = json.dumps({"type": "conflict", "older": "a" * 32, "newer": "b" * 32})
+    for dry_run in (True, False):
+        assert brought(archived(conflict), dry_run=dry_run).conflicts == {"skipped": 1}
 
 
 def test_archives_may_be_joined(remembered: Remembered) -> None:
