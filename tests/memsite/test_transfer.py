@@ -137,7 +137,7 @@ def test_purge_archives_what_has_expired(remembered: Remembered, tmp_path: Path)
 
 @pytest.mark.server
 @pytest.mark.usefixtures("settled")
-def test_an_export_survives_any_locale_and_a_reader_that_leaves(home: Home, tmp_path: Path) -> None:
+def test_an_import_and_an_export_survive_any_locale(home: Home, tmp_path: Path) -> None:
     notes = tmp_path / "a b'ü.md"
     notes.write_text("- 鸚鵡是綠色的\n- Привет\n", encoding="utf-8")
     narrow = {"LC_ALL": "C", "PYTHONIOENCODING": "latin-1"}
