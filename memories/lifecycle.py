@@ -27,6 +27,7 @@ MOST_WAIT_MS = 1000
 """How long a scrub waits for a reader; it holds up every writer meanwhile."""
 
 type Scrub = Callable[[Sequence[str]], None]
+type Archive = Callable[[Sequence[int]], None]
 type Progress = Callable[[int, int], None]
 
 
@@ -156,10 +157,13 @@ def doomed(now: datetime) -> tuple[int, int]:
     return forgotten.count(), Memory.objects.filter(deleted_at=None).expired(now).count()
 
 
-def purge(*, actor: str, scrub: Sequence[Scrub] = (), progress: Progress | None = None) -> Purged:
+def purge(
+    *, actor: str, scrub: Sequence[Scrub] = (), archive: Archive | None = None, progress: Progress | None = None
+) -> Purged:
     """Remove what is forgotten or expired, from the bytes on disk too; what is superseded is history and stays.
 
-    Each function in `scrub` is called with the uids of a batch inside the transaction that removes them.
+    Each function in `scrub` is called with the uids of a batch inside the transaction that removes them; before it,
+    `archive` with the ids of those that have expired. What it raises ends the purge.
     """
     now = clock.now()
     forgotten, expired = doomed(now)
@@ -169,6 +173,8 @@ def purge(*, actor: str, scrub: Sequence[Scrub] = (), progress: Progress | None 
         with transaction.atomic():
             if done == 1:
                 audit.record("purge", actor=actor, scope="", now=now, forgotten=forgotten, expired=expired)
+            if archive:
+                archive(_not_forgotten([pk for pk, _ in batch]))
             _remove([pk for pk, _ in batch])
             for function in scrub:
                 function([uid for _, uid in batch])
@@ -180,6 +186,10 @@ def purge(*, actor: str, scrub: Sequence[Scrub] = (), progress: Progress | None 
     scrubbed, reason = _scrub()
     audit.record("scrub", actor=actor, scope="", now=now, scrubbed=scrubbed)
     return Purged(forgotten, expired, scrubbed, reason)
+
+
+def _not_forgotten(ids: list[int]) -> list[int]:
+    return list(Memory.objects.filter(pk__in=ids, deleted_at=None).order_by("pk").values_list("pk", flat=True))
 
 
 def _remove(ids: list[int]) -> None:

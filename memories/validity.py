@@ -1,6 +1,7 @@
 """How long a memory holds: twins made one, validity ended with a link to what came after, and brought back."""
 
 from datetime import datetime
+from typing import Any
 
 from memories.draft import MAX_TAGS
 from memories.models import Kind, Memory, Reason, Source, Tier
@@ -26,19 +27,31 @@ def close(memory: Memory, *, at: datetime) -> None:
 
 def refresh(twin: Memory, other: Memory, *, now: datetime) -> None:
     """Make `twin` the stronger of two memories with the same text."""
-    if twin.kind == Kind.ARTIFACT:
-        twin.kind = other.kind
-    ends = (twin.expires_at, other.expires_at)
-    twin.expires_at = None if None in ends else max(end for end in ends if end)
-    if twin.expires_at is None and twin.tier == Tier.WORKING:
-        twin.tier = other.tier if other.tier != Tier.WORKING else Tier.EPISODIC
-    twin.tags = list(dict.fromkeys([*twin.tags, *other.tags]))[:MAX_TAGS]
-    twin.pinned = twin.pinned or other.pinned
-    if other.source in _BY_A_PERSON and twin.source not in _BY_A_PERSON:
-        twin.source = other.source
-    twin.confidence = max(twin.confidence, other.confidence)
+    stronger = stronger_of(twin, other)
+    for name, value in stronger.items():
+        setattr(twin, name, value)
     twin.updated_at = now
-    twin.save(update_fields=["kind", "expires_at", "tier", "tags", "pinned", "source", "confidence", "updated_at"])
+    twin.save(update_fields=[*stronger, "updated_at"])
+
+
+def stronger_of(twin: Memory, other: Memory) -> dict[str, Any]:
+    """What changes in `twin` when it becomes the stronger of two memories with the same text: field -> value."""
+    ends = (twin.expires_at, other.expires_at)
+    end = None if None in ends else max(end for end in ends if end)
+    tier = twin.tier
+    if end is None and tier == Tier.WORKING:
+        tier = other.tier if other.tier != Tier.WORKING else Tier.EPISODIC
+    by_a_person = other.source in _BY_A_PERSON and twin.source not in _BY_A_PERSON
+    fields = {
+        "kind": other.kind if twin.kind == Kind.ARTIFACT else twin.kind,
+        "expires_at": end,
+        "tier": tier,
+        "tags": list(dict.fromkeys([*twin.tags, *other.tags]))[:MAX_TAGS],
+        "pinned": twin.pinned or other.pinned,
+        "source": other.source if by_a_person else twin.source,
+        "confidence": max(twin.confidence, other.confidence),
+    }
+    return {name: value for name, value in fields.items() if value != getattr(twin, name)}
 
 
 def supersede(older: Memory, newer: Memory, *, reason: Reason, at: datetime, now: datetime) -> None:

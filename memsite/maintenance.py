@@ -3,12 +3,14 @@
 import logging
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from django.db import DatabaseError
 
 from memories import accesses, clock, embedders, embedding, lifecycle
 from memories.embedders import EmbeddingFailed
 from memories.lifecycle import Progress, Purged
+from memories.transfer.appending import appending
 from telemetry import services as telemetry
 
 RETRY_SECONDS = 60.0
@@ -16,10 +18,17 @@ COUNT_EVERY_SECONDS = 2.0
 log = logging.getLogger(__name__)
 
 
-def purge(*, actor: str, progress: Progress | None = None) -> Purged:
-    """Remove what is forgotten or expired, and what other tables kept of it."""
+def purge(*, actor: str, archive: Path | None = None, progress: Progress | None = None) -> Purged:
+    """Remove what is forgotten or expired, and what other tables kept of it.
+
+    What has expired is appended to the file `archive` first; if it cannot be written, nothing more is removed.
+    """
     telemetry.purge(now=clock.now())
-    return lifecycle.purge(actor=actor, scrub=(telemetry.forget_queries,), progress=progress)
+    scrub = (telemetry.forget_queries,)
+    if archive is None:
+        return lifecycle.purge(actor=actor, scrub=scrub, progress=progress)
+    with appending(archive) as append:
+        return lifecycle.purge(actor=actor, scrub=scrub, archive=append, progress=progress)
 
 
 def run_at_start() -> None:

@@ -315,3 +315,14 @@ def patience(milliseconds: int) -> Iterator[None]:
         yield
     finally:
         raw.execute(f"PRAGMA busy_timeout = {before}")
+
+
+@contextlib.contextmanager
+def snapshot() -> Iterator[None]:
+    """Within it, every statement reads the same state of the database; writers are not held up."""
+    with connection.cursor() as cursor:
+        cursor.execute("BEGIN DEFERRED")  # atomic() would take the lock of the writers
+        try:
+            yield
+        finally:
+            cursor.execute("ROLLBACK")
