@@ -4,12 +4,19 @@ import logging
 import time
 from collections.abc import Callable
 
+from django.db import connections
+from filelock import FileLock, Timeout
+
 from memories import clock, embedders, embedding, lifecycle
+from memories.conf import config
 from memories.embedders import EmbeddingFailed
 from memories.lifecycle import Progress, Purged
+from memories.truth import judges, judging
+from memsite.env import beside
 from telemetry import services as telemetry
 
 RETRY_SECONDS = 60.0
+ROUND_SECONDS = 60.0
 log = logging.getLogger(__name__)
 
 
@@ -38,6 +45,24 @@ def embed_for_ever() -> None:
     while True:
         embedding.something_noted.wait()
         _patiently(embedding.repair_noted)
+
+
+def judge_for_ever() -> None:
+    """Ask the judge about what it could not say in time; one process of a database at a time."""
+    while True:
+        judging.something_waits.clear()
+        try:
+            with FileLock(beside(config().database, ".judging.lock"), timeout=0, mode=0o600):
+                judging.judge_pending()
+        except Timeout:
+            pass  # what this process waits for, the next round finds
+        except Exception:
+            log.exception("Judging in the background failed.")
+        finally:
+            connections.close_all()
+        if not judges.current().is_slow:
+            return
+        judging.something_waits.wait(ROUND_SECONDS)
 
 
 def _patiently(repair: Callable[[], int]) -> None:

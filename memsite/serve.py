@@ -138,11 +138,12 @@ def maintain_at_start(when: Callable[[], bool] = lambda: True) -> None:
         threading.Thread(target=work, name="maintenance", daemon=True).start()
 
 
-def embed_in_background() -> None:
-    """Load the model and embed what waits for it, in every process that serves."""
-    from memsite.maintenance import embed_for_ever  # noqa: PLC0415 - not needed to begin serving
+def work_in_background() -> None:
+    """Embed and judge what waits for a model, in every process that serves."""
+    from memsite.maintenance import embed_for_ever, judge_for_ever  # noqa: PLC0415 - not needed to begin serving
 
     threading.Thread(target=embed_for_ever, name="embedding", daemon=True).start()
+    threading.Thread(target=judge_for_ever, name="judging", daemon=True).start()
 
 
 class _Server(uvicorn.Server):
@@ -156,7 +157,7 @@ class _Server(uvicorn.Server):
         await super().startup(sockets=sockets)
         self.announcement.make()
         maintain_at_start()
-        embed_in_background()
+        work_in_background()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self.announcement.take_back()

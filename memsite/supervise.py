@@ -9,7 +9,7 @@ from gunicorn.arbiter import Arbiter
 
 from memsite.discovery import health
 from memsite.guard import App
-from memsite.serve import GRACE_SECONDS, Announcement, embed_in_background, load_application, maintain_at_start
+from memsite.serve import GRACE_SECONDS, Announcement, load_application, maintain_at_start, work_in_background
 
 
 def serve_in_processes(listener: socket.socket, announcement: Announcement, *, workers: int) -> None:
@@ -53,7 +53,7 @@ class _Supervised(BaseApplication):  # type: ignore[misc]  # gunicorn has no typ
 
 
 def _after_start(worker: Any, url: str) -> None:
-    embed_in_background()
+    work_in_background()
     if worker.age == 1:
         maintain_at_start(lambda: answers(url))
 
