@@ -155,7 +155,7 @@ def _object(answer: str) -> dict[str, Any]:
     text = _THOUGHTS.sub("", answer).strip()
     fenced = _FENCED.match(text)
     try:
-        found = json.loads(fenced[1] if fenced else text)
+        found = json.loads(fenced[1] if fenced else text, strict=False)  # small models break lines in a string
     except (ValueError, RecursionError):
         raise JudgeFailed("The judge's answer is no JSON.") from None
     if not isinstance(found, dict):

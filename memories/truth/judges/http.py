@@ -15,7 +15,7 @@ from memories.truth.judges.base import JudgeAway, JudgeFailed
 from memories.truth.judges.bounded import Bounded
 
 AT_ONCE = 4
-MOST_TOKENS = 2000
+MOST_TOKENS = 4096
 """Of an answer, with what a model thinks before it."""
 MOST_BYTES = 200_000
 HOUR_SECONDS = 3600.0
@@ -74,19 +74,18 @@ class HttpJudge(Asking):
     def ask(self, question: Question, *, patience: float) -> str:
         if time.monotonic() < self._quiet_until:
             raise JudgeAway(f"The judge's server {self._url} failed a moment ago.")
-        client = self._connected()
-        return self._bounded.run(partial(self._answer, client, question), patience=patience)
+        return self._bounded.run(partial(self._answer, question), patience=patience)
 
-    def _answer(self, client: Any, question: Question, deadline: float) -> str:
-        manner = self._manner
+    def _answer(self, question: Question, deadline: float) -> str:
+        client, manner = self._connected(), self._manner
         while True:
             self._budget.take()
             try:
                 body = self._send(client, question, manner, deadline)
             except Exception as error:
-                other = manner.without(str(error)) if getattr(error, "status_code", 0) in REFUSED else None
+                other = manner.without(str(error)) if _is_refusal(error) else None
                 if other is None:
-                    raise self._failed(error) from error
+                    raise self._failed(error, deadline) from error
                 manner = other
             else:
                 self._manner, self._failures = manner, 0
@@ -110,9 +109,11 @@ class HttpJudge(Asking):
                     raise TimeoutError
         return body
 
-    def _failed(self, error: Exception) -> JudgeFailed:
+    def _failed(self, error: Exception, deadline: float) -> JudgeFailed:
         if isinstance(error, JudgeFailed):
             return error
+        if time.monotonic() > deadline:  # it may still answer who has more time
+            return JudgeFailed("The judge gave no verdict in time.")
         sentence = f"The judge's server {self._url} failed: {type(error).__name__}."
         if getattr(error, "status_code", 0) in REFUSED:
             logger.warning("%s %s", sentence, error)
@@ -154,6 +155,12 @@ class Budget:
             if len(self._taken) >= self._per_hour:
                 raise JudgeAway(f"The judge's budget of {self._per_hour} requests an hour is used up.")
             self._taken.append(now)
+
+
+def _is_refusal(error: Exception) -> bool:
+    """Whether another manner may help; some servers fail (500) over a form that they do not know."""
+    status = getattr(error, "status_code", 0)
+    return status in REFUSED or (status >= 500 and "response_format" in str(error))
 
 
 def _content(body: bytes) -> str:

@@ -116,7 +116,7 @@ def _prompt(model: Any, question: Question) -> str:
 
 def _is_json(answer: bytes) -> bool:
     try:
-        json.loads(answer)
+        json.loads(answer, strict=False)
     except (ValueError, RecursionError):
         return False
     return True
