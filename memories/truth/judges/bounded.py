@@ -7,6 +7,7 @@ from concurrent.futures import Future
 
 from memories.truth.judges.base import JudgeAway, JudgeFailed
 
+LATE = "The judge gave no verdict in time."
 LONGEST_KEPT = 60.0
 """Seconds: who waits longer than this always gets a call, however slow the last one was."""
 TURN = 0.25
@@ -37,7 +38,7 @@ class Bounded:
             return answer.result(timeout=max(0.0, deadline - time.monotonic()))
         except TimeoutError:
             self._took = max(self._took, min(patience, LONGEST_KEPT))
-            raise JudgeFailed("The judge gave no verdict in time.") from None
+            raise JudgeFailed(LATE) from None
 
     def _work[T](self, call: Callable[[float], T], deadline: float, answer: Future[T]) -> None:
         started = time.monotonic()

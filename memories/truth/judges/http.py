@@ -12,7 +12,7 @@ from typing import Any
 from memories import remote
 from memories.truth.judges.asking import Asking, Question
 from memories.truth.judges.base import JudgeAway, JudgeFailed
-from memories.truth.judges.bounded import Bounded
+from memories.truth.judges.bounded import LATE, Bounded
 
 AT_ONCE = 4
 MOST_TOKENS = 4096
@@ -79,6 +79,8 @@ class HttpJudge(Asking):
     def _answer(self, question: Question, deadline: float) -> str:
         client, manner = self._connected(), self._manner
         while True:
+            if time.monotonic() > deadline:
+                raise JudgeFailed(LATE)
             self._budget.take()
             try:
                 body = self._send(client, question, manner, deadline)
@@ -113,7 +115,7 @@ class HttpJudge(Asking):
         if isinstance(error, JudgeFailed):
             return error
         if time.monotonic() > deadline:  # it may still answer who has more time
-            return JudgeFailed("The judge gave no verdict in time.")
+            return JudgeFailed(LATE)
         sentence = f"The judge's server {self._url} failed: {type(error).__name__}."
         if getattr(error, "status_code", 0) in REFUSED:
             logger.warning("%s %s", sentence, error)

@@ -12,7 +12,7 @@ from typing import Any
 from memories.embedders.llama import on_device
 from memories.truth.judges.asking import LONGEST_ANSWER, LONGEST_REASON, Asking, Question
 from memories.truth.judges.base import JudgeAway, JudgeFailed
-from memories.truth.judges.bounded import Bounded
+from memories.truth.judges.bounded import LATE, Bounded
 
 MOST_TOKENS = 4096
 """Of prompt and answer."""
@@ -61,7 +61,7 @@ class LlamaJudge(Asking):
         answer = b""
         for token in islice(model.generate(prompt, temp=0.0, grammar=grammar), room):
             if time.monotonic() > deadline:
-                raise JudgeFailed("The judge gave no verdict in time.")
+                raise JudgeFailed(LATE)
             answer += model.detokenize([token], prev_tokens=prompt)
             if answer.endswith(b"}") and _is_json(answer):
                 break
