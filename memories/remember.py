@@ -13,7 +13,7 @@ from memories.draft import Draft, prepare
 from memories.embedding import Embedded
 from memories.errors import Conflict, NotFound, Rejected
 from memories.models import Memory, Reason
-from memories.truth import conflicts, detection
+from memories.truth import conflicts, detection, judging
 from memories.truth.conflicts import Pair
 from memories.truth.detection import Found
 from memories.validity import live_twin, refresh, supersede
@@ -68,6 +68,8 @@ def remember(draft: Draft) -> Remembered:
         kept = writing(find_twin=lambda: live_twin(memory, now=now))
     if embedded.state == "pending":
         embedding.later(kept.memory)
+    if found:
+        judging.later()
     return Remembered(
         kept.memory.uid,
         kept.status,

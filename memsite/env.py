@@ -17,6 +17,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 PREFIX = "MEMORY_"
 CLIENT_PREFIX = "MEMORY_PLUGIN_"
 """Read by hook.py and the opencode plugin, not by the service."""
+_NEEDED_BY_JUDGE = {"http": ("judge_url", "judge_model"), "llama": ("judge_path",)}
 
 
 class BadConfiguration(Exception):
@@ -38,6 +39,12 @@ def _words(value: object) -> object:
 def _sqlite_only(value: str) -> str:
     if value and (not value.startswith("sqlite:///") or value.removeprefix("sqlite:///") in ("", ":memory:")):
         raise ValueError("only sqlite:///PATH is supported")
+    return value
+
+
+def _http_only(value: str) -> str:
+    if value and not value.startswith(("http://", "https://")):
+        raise ValueError("a URL that begins with http:// or https:// is needed")
     return value
 
 
@@ -97,9 +104,20 @@ class Env(BaseModel):
     conflict_sim: Share | None = Field(
         default=None, description="Least cosine of memories that may contradict each other; empty = the model's own"
     )
-    judge: Literal["none", "newest"] = Field(
+    judge: Literal["none", "llama", "http", "newest"] = Field(
         default="none",
-        description="Who settles contradictions: `none` = the agent or a person, `newest` = the newest wins",
+        description="Who settles contradictions: `none` = the agent or a person, `llama` = a local model, `http` = a"
+        " server, `newest` = the newest wins",
+    )
+    judge_url: Annotated[str, AfterValidator(_http_only)] = Field(
+        default="",
+        description="OpenAI-compatible server of the judge `http`, up to and with `/v1`; texts are sent to it",
+    )
+    judge_model: str = Field(default="", description="Its model")
+    judge_api_key: str = Field(default="", repr=False, description="Its key; no other key is ever sent")
+    judge_path: UserPath | None = Field(default=None, description="GGUF instruct model of the judge `llama`")
+    judge_per_hour: int = Field(
+        default=60, ge=0, le=1_000_000, description="Most requests an hour to the judge's server; 0 = no limit"
     )
     weight_recency: Share = Field(default=0.2, description="Share of its score that an old, idle artifact may lose")
     weight_frequency: Share = Field(default=0.05, description="Share that a much used artifact may gain")
@@ -192,9 +210,13 @@ def load_env(environ: Mapping[str, str]) -> Env:
     for warning in (*_near_misses(ours, list(variables)), *_near_misses(file, list(Env.model_fields))):
         sys.stderr.write(f"memory-mcp: {warning}\n")
     try:
-        return Env.model_validate({Env.model_fields[name].alias or name: value for name, value in given.items()})
+        env = Env.model_validate({Env.model_fields[name].alias or name: value for name, value in given.items()})
     except ValidationError as error:
         raise BadConfiguration(_sentence(error)) from None
+    missing = [variable(name) for name in _NEEDED_BY_JUDGE.get(env.judge, ()) if not getattr(env, name)]
+    if missing:
+        raise BadConfiguration(f"MEMORY_JUDGE={env.judge!r} needs {' and '.join(missing)}.")
+    return env
 
 
 def settings_table() -> str:

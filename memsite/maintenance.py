@@ -5,15 +5,20 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from django.db import DatabaseError
+from django.db import DatabaseError, connections
+from filelock import FileLock, Timeout
 
 from memories import accesses, clock, embedders, embedding, lifecycle
+from memories.conf import config
 from memories.embedders import EmbeddingFailed
 from memories.lifecycle import Progress, Purged
 from memories.transfer.appending import appending
+from memories.truth import judges, judging
+from memsite.env import beside
 from telemetry import services as telemetry
 
 RETRY_SECONDS = 60.0
+ROUND_SECONDS = 60.0
 COUNT_EVERY_SECONDS = 2.0
 log = logging.getLogger(__name__)
 
@@ -61,6 +66,24 @@ def count_accesses_for_ever() -> None:
             accesses.keep()
         except DatabaseError as error:
             log.info("Some recalls were not counted: %s", error)
+
+
+def judge_for_ever() -> None:
+    """Ask the judge about what it could not say in time; one process of a database at a time."""
+    while True:
+        judging.something_waits.clear()
+        try:
+            with FileLock(beside(config().database, ".judging.lock"), timeout=0, mode=0o600):
+                judging.judge_pending()
+        except Timeout:
+            pass  # what this process waits for, the next round finds
+        except Exception:
+            log.exception("Judging in the background failed.")
+        finally:
+            connections.close_all()
+        if not judges.current().is_slow:
+            return
+        judging.something_waits.wait(ROUND_SECONDS)
 
 
 def _patiently(repair: Callable[[], int]) -> None:

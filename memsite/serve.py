@@ -139,10 +139,10 @@ def maintain_at_start(when: Callable[[], bool] = lambda: True) -> None:
 
 
 def work_in_background() -> None:
-    """In every process that serves: embed what waits for the model, and count what was recalled."""
+    """In every process that serves: embed and judge what waits for a model, and count what was recalled."""
     from memsite import maintenance  # noqa: PLC0415 - not needed to begin serving
 
-    for work in (maintenance.embed_for_ever, maintenance.count_accesses_for_ever):
+    for work in (maintenance.embed_for_ever, maintenance.judge_for_ever, maintenance.count_accesses_for_ever):
         threading.Thread(target=work, name=work.__name__, daemon=True).start()
 
 

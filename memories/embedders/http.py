@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from memories import remote
 from memories.embedders.base import EmbeddingFailed, State, Vectors, normalised
 from memories.embedders.profiles import Profile, profile_of
 
@@ -19,8 +20,6 @@ PAUSE_SECONDS = 0.2
 QUIET_SECONDS = 30.0
 """After a failure, no prompt waits for the server for so long."""
 QUERIES_KEPT = 512
-NO_KEY = "none"
-"""Local servers want some key; a key of the environment that was meant for others is never sent."""
 
 logger = logging.getLogger(__name__)
 
@@ -106,14 +105,9 @@ class HttpEmbedder:
         with self._lock:
             if self._client is None:
                 try:
-                    from openai import Omit, OpenAI  # noqa: PLC0415 - an extra
+                    self._client = remote.client(self._url, api_key=self._key)
                 except ImportError:
                     raise EmbeddingFailed(
                         "MEMORY_EMBED_URL needs the openai package: pip install 'memsite[remote]'."
                     ) from None
-                # Omit() is more than its annotation allows: headers of the user's other keys stay here.
-                foreign: Any = dict.fromkeys(("OpenAI-Organization", "OpenAI-Project"), Omit())
-                self._client = OpenAI(
-                    base_url=self._url, api_key=self._key or NO_KEY, default_headers=foreign, max_retries=0
-                )
             return self._client

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from memories import audit, clock, statements
 from memories.errors import Conflict as Contradiction
@@ -18,6 +18,8 @@ from memories.validity import live_twin, refresh, supersede
 
 LONGEST_EXCERPT = 200
 Verdict = Conflict.Verdict
+_ATTESTED = ~Q(verdict=Verdict.PENDING, evidence="")
+"""What is only similar says nothing before a judge has spoken: nobody is shown it."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ def save(memory: Memory, found: Iterable[Found], *, now: datetime) -> list[Pair]
         )
         if created and conflict.verdict == Verdict.CONFIRMED:
             _end(conflict, now=now)
+        if conflict.verdict == Verdict.PENDING and not conflict.evidence:
+            continue  # a judge's to decide, nobody else's
         shown = excerpt(other.content, ())[:LONGEST_EXCERPT]
         kept.append(Pair(conflict.pk, other.uid, shown, conflict.evidence, conflict.verdict))
     return kept
@@ -75,7 +79,7 @@ def visible(*, scopes: Iterable[str] = (), state: str = "all") -> QuerySet[Confl
     if state != "all":
         found = found.filter(verdict=state)
     if state == Verdict.PENDING:  # what ended otherwise meanwhile needs no decision
-        found = found.filter(older__valid_to=None, newer__valid_to=None)
+        found = found.filter(_ATTESTED, older__valid_to=None, newer__valid_to=None)
     return found.select_related("older__superseded_by", "newer__superseded_by").order_by("-created_at", "-pk")
 
 
@@ -162,4 +166,4 @@ def marks(ids: Collection[int]) -> list[Mark]:
 
 
 def _not_rejected() -> QuerySet[Conflict]:
-    return Conflict.objects.exclude(verdict=Verdict.REJECTED)
+    return Conflict.objects.filter(_ATTESTED).exclude(verdict=Verdict.REJECTED)

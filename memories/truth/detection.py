@@ -122,5 +122,6 @@ def _judged(memory: Memory, found: Sequence[Found]) -> list[Found]:
                 ruling = None  # judged later
         if ruling:
             pair = replace(pair, verdict=ruling.verdict, judge=judge.name, reason=ruling.reason)  # noqa: PLW2901
-        ruled.append(pair)
+        if ruling or pair.said or judge.is_slow:  # what is only similar needs a judge, if a later one
+            ruled.append(pair)
     return ruled

@@ -191,3 +191,48 @@ def test_the_readme_shows_the_settings_as_they_are():
 
     assert shown, "README has no table of settings"
     assert shown[1].strip() == settings_table().strip()
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [
+        ({"MEMORY_JUDGE": "http"}, ("MEMORY_JUDGE_URL", "MEMORY_JUDGE_MODEL")),
+        ({"MEMORY_JUDGE": "http", "MEMORY_JUDGE_URL": "http://localhost:11434/v1"}, ("MEMORY_JUDGE_MODEL",)),
+        ({"MEMORY_JUDGE": "http", "MEMORY_JUDGE_MODEL": "m", "MEMORY_JUDGE_API_KEY": "secret"}, ("MEMORY_JUDGE_URL",)),
+        ({"MEMORY_JUDGE": "llama"}, ("MEMORY_JUDGE_PATH",)),
+    ],
+)
+def test_a_judge_without_what_it_needs_stops_the_start_with_one_line(load, given, missing):
+    with pytest.raises(BadConfiguration) as error:
+        load(**given)
+
+    line = str(error.value)
+    assert line == f"MEMORY_JUDGE={given['MEMORY_JUDGE']!r} needs {' and '.join(missing)}."
+
+
+def test_a_judge_with_all_it_needs_is_taken(load, tmp_path):
+    found = load(
+        MEMORY_JUDGE="http",
+        MEMORY_JUDGE_URL="https://api.example/v1",
+        MEMORY_JUDGE_MODEL="m",
+        MEMORY_JUDGE_API_KEY="sk-hidden",
+    )
+
+    assert (found.judge, found.judge_model, found.judge_per_hour) == ("http", "m", 60)
+    assert "sk-hidden" not in repr(found)
+    assert load(MEMORY_JUDGE="llama", MEMORY_JUDGE_PATH=str(tmp_path)).judge_path == tmp_path
+    assert load(MEMORY_JUDGE="newest").judge == "newest"
+    assert load(OPENAI_API_KEY="for others").judge == "none"
+
+
+def test_the_key_of_the_judge_is_never_shown(load):
+    with pytest.raises(BadConfiguration) as error:
+        load("judge_api_key = 4711")
+
+    assert "4711" not in str(error.value)
+
+
+@pytest.mark.parametrize("url", ["localhost:11434", "ftp://a.example"])
+def test_the_server_of_the_judge_is_a_url(load, url):
+    with pytest.raises(BadConfiguration, match="MEMORY_JUDGE_URL="):
+        load(MEMORY_JUDGE_URL=url)

@@ -13,6 +13,10 @@ class JudgeFailed(Exception):
     """The judge gave no verdict that can be used, or not in time: then there is no conflict that it confirms."""
 
 
+class JudgeAway(JudgeFailed):
+    """The judge could not be asked at all now, about this case or any other."""
+
+
 @dataclass(frozen=True)
 class Case:
     """Two texts, the older first, and what they themselves say against each other ("" for nothing)."""
