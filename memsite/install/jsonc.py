@@ -108,7 +108,7 @@ def _insert(text: str, root: Node, container: Node, value: Json, name: str | Non
         outer = _line_indent(text, container.start)
         indent = _item_indent(text, container) or outer + _unit(text, root)
         piece = newline + indent + key + _shown(value, indent, _unit(text, root), newline) + trailing
-        if "\n" not in text[content_end:close]:
+        if last is None and "\n" not in text[content_end:close]:
             piece += newline + outer
     separator = "," if last and last.comma is None else ""
     return text[:begin] + separator + text[begin:content_end] + piece + text[content_end:]
@@ -116,15 +116,23 @@ def _insert(text: str, root: Node, container: Node, value: Json, name: str | Non
 
 def _cut(text: str, container: Node, key: str | int) -> str:
     item = _child(container, key)
+    if len(container.items) == 1:
+        inside = (
+            text[container.start + 1 : item.start] + text[(item.comma or item.node.end - 1) + 1 : container.end - 1]
+        )
+        if not inside.strip(SPACE):
+            return text[: container.start + 1] + text[container.end - 1 :]
     index = container.items.index(item)
     before = container.items[index - 1] if index else None
     floor = container.start + 1 if before is None else (before.comma or before.node.end - 1) + 1
     start = max(floor, len(text[: item.start].rstrip(SPACE)))
     end = item.node.end if item.comma is None else item.comma + 1
-    if before is None or not _ends_line(text, end):
-        if "\n" in text[start : item.start] and not _ends_line(text, end):
-            start = item.start  # what stood before it on an earlier line may be a comment up to the line's end
-        if not _ends_line(text, end):
+    if not _ends_line(text, end):
+        own_line = "\n" in text[start : item.start]
+        line_before = text[text.rfind("\n", 0, start) + 1 : start]
+        if own_line and (item.comma is not None or "//" in line_before):
+            start = item.start  # a comment before it may reach to the end of its line
+        if start == item.start or before is None:
             end += len(text[end:]) - len(text[end:].lstrip(" \t"))
     if item.comma is None and before is not None and before.comma is not None:
         return text[: before.comma] + text[before.comma + 1 : start] + text[end:]

@@ -109,7 +109,7 @@ def _table(text: str, masked: str, start: int, end: int) -> Table:
 
 def _depth(text: str, start: int, last: int) -> int:
     """How many keys a header names."""
-    value: Any = tomllib.loads(text[start:last].removeprefix("\ufeff").lstrip().split("\n")[0])
+    value: Any = tomllib.loads(text[start:last].removeprefix("\ufeff").split("\n")[0].strip())
     depth = 0
     while value:
         ((_, value),) = value.items()

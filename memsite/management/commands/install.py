@@ -87,7 +87,7 @@ class Command(InstallCommand):
         self.say(f"Service: {'changed' if change.is_needed else 'is right:'} {unit.path}")
         trouble = service.run(unit.enable)
         if not trouble:
-            trouble = service.run(unit.restart if _is_up() else unit.start)
+            trouble = service.run(unit.restart if is_up() else unit.start)
         if trouble:
             self.say(f"It was not started ({trouble}); start memory-mcp yourself where there is no such system.")
         if settings.MEMORY.token and os.environ.get("MEMORY_TOKEN"):
@@ -100,13 +100,13 @@ class Command(InstallCommand):
             self.say("These files hold paths of this machine: better not commit them.")
         if installer.wiring.authenticated and not installer.wiring.stdio and connected:
             self.say("Next: export MEMORY_TOKEN where you start these programs; no file holds it.")
-        if connected and SERVICE not in targets and not _is_up():
+        if connected and SERVICE not in targets and not is_up():
             if installer.wiring.stdio:
                 self.say("With --stdio alone hooks capture and inject nothing: they need the service.")
             self.say("Next: `memory-mcp install service` starts the service at login; `memory-mcp` starts it now.")
 
 
-def _is_up() -> bool:
+def is_up() -> bool:
     running = discovery.read(settings.MEMORY.discovery) if settings.MEMORY.discovery else None
     return discovery.health(running.url if running else address(settings.MEMORY)) is not None
 
