@@ -4,12 +4,14 @@ import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.utils import timezone
+from django.db import DatabaseError
 
+from memsite.access import authentication_is_on
 from memsite.install.changes import Change
 from memsite.install.harnesses import ALIASES, HARNESSES, Harness
 from memsite.install.installer import Installer
@@ -19,6 +21,23 @@ from memsite.install.unreadable import Unreadable
 from memsite.install.wiring import program, wiring
 
 SERVICE = "service"
+
+
+def installer(places: Places, *, stdio: bool, authenticated: bool, now: datetime) -> Installer:
+    """As the settings of this process want it."""
+    default = Places.of({}).data() / "memory.db.server.json"
+    wires = wiring(settings.MEMORY, stdio=stdio, authenticated=authenticated, default_discovery=default)
+    return Installer(places, wires, now)
+
+
+def is_authenticated() -> bool:
+    """Whether clients have to send a token; a database that cannot be asked has none."""
+    if settings.MEMORY.token:
+        return True
+    try:
+        return settings.MEMORY.database.is_file() and authentication_is_on()
+    except DatabaseError:
+        return False
 
 
 class InstallCommand(BaseCommand):
@@ -33,11 +52,6 @@ class InstallCommand(BaseCommand):
 
     def places(self, *, project: bool) -> Places:
         return Places.of(os.environ, project=Path.cwd() if project else None)
-
-    def installer(self, places: Places, *, stdio: bool = False, authenticated: bool = False) -> Installer:
-        default = Places.of({}).data() / "memory.db.server.json"
-        wires = wiring(settings.MEMORY, stdio=stdio, authenticated=authenticated, default_discovery=default)
-        return Installer(places, wires, timezone.now())
 
     def named(self, targets: list[str]) -> list[Harness]:
         """Raises CommandError for a name that nobody has."""

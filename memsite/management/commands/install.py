@@ -4,16 +4,15 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError
-from django.db import DatabaseError
+from django.utils import timezone
 
 from memsite import discovery
-from memsite.access import authentication_is_on
 from memsite.install import kept_settings, service
 from memsite.install.harnesses import Harness
 from memsite.install.installer import Installer, present
 from memsite.install.unreadable import Unreadable
 from memsite.install.wiring import address
-from memsite.management.install_command import SERVICE, InstallCommand
+from memsite.management.install_command import SERVICE, InstallCommand, installer, is_authenticated
 
 
 class Command(InstallCommand):
@@ -35,27 +34,27 @@ class Command(InstallCommand):
         if not stdio and settings.MEMORY.port == 0:
             self.say("MEMORY_PORT=0 is another port at every start, so MCP is set up by --stdio.")
             stdio = True
-        installer = self.installer(places, stdio=stdio, authenticated=_is_authenticated())
+        wires = installer(places, stdio=stdio, authenticated=is_authenticated(), now=timezone.now())
         if not project:
             self._keep_settings(dry_run=dry_run)
-        failed = [one.title for one in wanted if not self._connect(one, installer, dry_run=dry_run)]
+        failed = [one.title for one in wanted if not self._connect(one, wires, dry_run=dry_run)]
         if SERVICE in targets:
-            self._install_service(installer, dry_run=dry_run)
+            self._install_service(wires, dry_run=dry_run)
         if not dry_run:
-            self._say_what_is_next(installer, [one for one in wanted if one.title not in failed], targets)
+            self._say_what_is_next(wires, [one for one in wanted if one.title not in failed], targets)
         if failed:
             raise CommandError(f"Not connected: {', '.join(failed)}.")
 
-    def _connect(self, harness: Harness, installer: Installer, *, dry_run: bool) -> bool:
+    def _connect(self, harness: Harness, wires: Installer, *, dry_run: bool) -> bool:
         try:
-            changes = installer.to_connect(harness)
+            changes = wires.to_connect(harness)
             if not changes:
                 self.say(f"{harness.title}: a project has no settings for it; leave --project out.")
                 return True
             if dry_run:
                 self.show(changes)
                 return True
-            installer.connect(harness.name, changes)
+            wires.connect(harness.name, changes)
         except Unreadable as error:
             self.complain(harness, error)
             return False
@@ -74,14 +73,14 @@ class Command(InstallCommand):
         for name in kept_settings.contradicted(os.environ, settings.MEMORY):
             self.say(f"config.toml sets {name} to something else than this shell; agents and the login use the file.")
 
-    def _install_service(self, installer: Installer, *, dry_run: bool) -> None:
-        unit = self.unit(installer.places)
+    def _install_service(self, wires: Installer, *, dry_run: bool) -> None:
+        unit = self.unit(wires.places)
         try:
-            change = installer.to_start_at_login(unit)
+            change = wires.to_start_at_login(unit)
             if dry_run:
                 self.show([change])
                 return
-            installer.connect(SERVICE, [change])
+            wires.connect(SERVICE, [change])
         except Unreadable as error:
             raise CommandError(str(error)) from None
         self.say(f"Service: {'changed' if change.is_needed else 'is right:'} {unit.path}")
@@ -93,15 +92,15 @@ class Command(InstallCommand):
         if settings.MEMORY.token and os.environ.get("MEMORY_TOKEN"):
             self.say("MEMORY_TOKEN is set in this shell only: put `token` into config.toml, or the service has none.")
 
-    def _say_what_is_next(self, installer: Installer, connected: list[Harness], targets: list[str]) -> None:
+    def _say_what_is_next(self, wires: Installer, connected: list[Harness], targets: list[str]) -> None:
         for harness in connected:
             self.say(f"Next: {harness.next_step}.")
-        if installer.places.project and connected:
+        if wires.places.project and connected:
             self.say("These files hold paths of this machine: better not commit them.")
-        if installer.wiring.authenticated and not installer.wiring.stdio and connected:
+        if wires.wiring.authenticated and not wires.wiring.stdio and connected:
             self.say("Next: export MEMORY_TOKEN where you start these programs; no file holds it.")
         if connected and SERVICE not in targets and not is_up():
-            if installer.wiring.stdio:
+            if wires.wiring.stdio:
                 self.say("With --stdio alone hooks capture and inject nothing: they need the service.")
             self.say("Next: `memory-mcp install service` starts the service at login; `memory-mcp` starts it now.")
 
@@ -109,12 +108,3 @@ class Command(InstallCommand):
 def is_up() -> bool:
     running = discovery.read(settings.MEMORY.discovery) if settings.MEMORY.discovery else None
     return discovery.health(running.url if running else address(settings.MEMORY)) is not None
-
-
-def _is_authenticated() -> bool:
-    if settings.MEMORY.token:
-        return True
-    try:
-        return settings.MEMORY.database.is_file() and authentication_is_on()
-    except DatabaseError:
-        return False

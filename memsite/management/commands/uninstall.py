@@ -1,13 +1,14 @@
 from typing import Any
 
 from django.core.management.base import CommandError
+from django.utils import timezone
 
 from memsite.install import service
 from memsite.install.harnesses import HARNESSES, Harness
 from memsite.install.installer import Installer, connected
 from memsite.install.places import Places
 from memsite.install.unreadable import Unreadable
-from memsite.management.install_command import SERVICE, InstallCommand
+from memsite.management.install_command import SERVICE, InstallCommand, installer
 
 
 class Command(InstallCommand):
@@ -20,9 +21,9 @@ class Command(InstallCommand):
             wanted = self._everything(places)
         if not wanted and SERVICE not in targets and not options["all"]:
             raise CommandError("Name the programs to part from the memory, or --all.")
-        failed = [one.title for one, where in wanted if not self._part(one, self.installer(where), dry_run=dry_run)]
+        failed = [one.title for one, where in wanted if not self._part(one, _installer(where), dry_run=dry_run)]
         if SERVICE in targets or (options["all"] and not project):
-            self._remove_service(self.installer(places), dry_run=dry_run)
+            self._remove_service(_installer(places), dry_run=dry_run)
         if failed:
             raise CommandError(f"Still connected: {', '.join(failed)}.")
 
@@ -33,13 +34,13 @@ class Command(InstallCommand):
             return here
         return here + [(one, Places(places.environ, places.home, where)) for one, where in connected(places) if where]
 
-    def _part(self, harness: Harness, installer: Installer, *, dry_run: bool) -> bool:
+    def _part(self, harness: Harness, wires: Installer, *, dry_run: bool) -> bool:
         try:
-            changes = installer.to_part(harness)
+            changes = wires.to_part(harness)
             if dry_run:
                 self.show(changes)
                 return True
-            installer.part(harness.name, changes)
+            wires.part(harness.name, changes)
         except Unreadable as error:
             self.complain(harness, error)
             return False
@@ -48,17 +49,21 @@ class Command(InstallCommand):
                 self.say(f"{harness.title}: {'removed' if change.after is None else 'cleaned'} {change.document.path}")
         return True
 
-    def _remove_service(self, installer: Installer, *, dry_run: bool) -> None:
-        unit = self.unit(installer.places)
+    def _remove_service(self, wires: Installer, *, dry_run: bool) -> None:
+        unit = self.unit(wires.places)
         try:
-            change = installer.to_stop_at_login(unit)
+            change = wires.to_stop_at_login(unit)
             if dry_run:
                 self.show([change])
                 return
             if not change.is_needed:
                 return
             trouble = service.run(unit.disable)
-            installer.part(SERVICE, [change])
+            wires.part(SERVICE, [change])
         except Unreadable as error:
             raise CommandError(str(error)) from None
         self.say(f"Service: removed {unit.path}{f' ({trouble})' if trouble else ''}")
+
+
+def _installer(places: Places) -> Installer:
+    return installer(places, stdio=False, authenticated=False, now=timezone.now())
