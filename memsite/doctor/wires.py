@@ -15,10 +15,11 @@ from urllib.parse import unquote
 
 from memsite.doctor.finding import Finding, fail, ok, warn
 from memsite.install import jsonc, ours, toml
+from memsite.install import wiring as here
 from memsite.install.harnesses import EVENTS, Harness
 from memsite.install.places import Places
 from memsite.install.unreadable import Unreadable
-from memsite.install.wiring import HOOK, Wiring
+from memsite.install.wiring import Wiring
 
 PATIENCE_SECONDS = 5.0
 BUDGET_SECONDS = 1.5
@@ -200,7 +201,7 @@ def _script(words: list[str]) -> str:
 def _foreign(command: str) -> set[str]:
     """The hook.py of another installation."""
     script = _script(shlex.split(command))
-    return {script} if script and Path(script).resolve() != HOOK.resolve() else set()
+    return {script} if script and Path(script).resolve() != here.HOOK.resolve() else set()
 
 
 def _event(command: str) -> str:

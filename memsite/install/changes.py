@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memsite.install import documents
 from memsite.install.documents import Document
-from memsite.install.manifest import Manifest, Written
+from memsite.install.manifest import Manifest, Target, Written
 from memsite.install.patches import Patch
 from memsite.install.unreadable import Unreadable
 
@@ -72,20 +72,21 @@ def to_take(patch: Patch, manifest: Manifest) -> Change:
     return change
 
 
-def make(change: Change, manifest: Manifest, *, now: datetime) -> Manifest:
+def make(change: Change, manifest: Manifest, target: Target, *, now: datetime) -> Manifest:
     """Write what is to be put. Raises Unreadable."""
     path = change.document.path
     known = manifest.files.get(str(path))
     if not change.is_needed:
         return manifest
+    written = Written(documents.digest(change.after), target.name, target.project)
     if known and known.after == documents.digest(change.document.content):
-        written = dataclasses.replace(known, after=documents.digest(change.after))
+        written = dataclasses.replace(known, after=written.after, target=target.name, project=target.project)
     elif change.document.content is None:
         folders = tuple(str(folder) for folder in reversed(path.parents) if not folder.exists())
-        written = Written(documents.digest(change.after), created=True, folders=folders)
+        written = dataclasses.replace(written, created=True, folders=folders)
     else:
         copy = _backed_up(change.document, now=now)
-        written = Written(documents.digest(change.after), backup=str(copy) if change.pristine else "")
+        written = dataclasses.replace(written, backup=str(copy) if change.pristine else "")
     documents.replace(change.document, change.after)
     return manifest.with_file(path, written)
 

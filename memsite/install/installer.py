@@ -1,5 +1,6 @@
 """Connecting agent programs with the memory and parting them again, one program at a time."""
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,6 +11,7 @@ from memsite.install.changes import Change
 from memsite.install.documents import read
 from memsite.install.harnesses import HARNESSES, Harness
 from memsite.install.manifest import Manifest, Target
+from memsite.install.patches import Patch
 from memsite.install.places import Places
 from memsite.install.service import Unit
 from memsite.install.wiring import Wiring
@@ -41,7 +43,7 @@ class Installer:
         target = Target(name, self.project, self.wiring.stdio)
         try:
             for change in wanted:
-                known = changes.make(change, known, now=self.now)
+                known = changes.make(change, known, target, now=self.now)
             known = known.with_target(target, url=self.wiring.mcp_url)
         finally:
             manifest.save(known, self.places)
@@ -59,7 +61,14 @@ class Installer:
         """Raises Unreadable before anything is written."""
         known = manifest.load(self.places)
         patches = harness.patches(self.places, self.wiring, self.urls(known))
+        patches += self._elsewhere(harness, patches, known)
         return [changes.to_take(patch, known) for patch in reversed(patches)]  # folders go after what is in them
+
+    def _elsewhere(self, harness: Harness, patches: list[Patch], known: Manifest) -> list[Patch]:
+        """For files that were written while a variable named another folder."""
+        here = {os.path.realpath(patch.path) for patch in patches}
+        mine = (name for name, one in known.files.items() if (one.target, one.project) == (harness.name, self.project))
+        return [_at(Path(name), patches) for name in mine if name not in here]
 
     def part(self, name: str, wanted: Iterable[Change]) -> None:
         """Raises Unreadable."""
@@ -70,6 +79,11 @@ class Installer:
             known = known.without_target(Target(name, self.project))
         finally:
             manifest.save(known, self.places)
+
+
+def _at(path: Path, patches: list[Patch]) -> Patch:
+    """The patch of a file, at another path."""
+    return next((one for one in patches if one.path.name == path.name), patches[0]).moved_to(path)
 
 
 def present(places: Places) -> Iterator[Harness]:

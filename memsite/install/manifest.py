@@ -14,12 +14,14 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Written:
-    """A file as we left it. `backup` is what it was before, if nothing of ours was in it then.
+    """A file as we left it, for the last program that asked for it (and its project, see Target).
 
-    `folders` were made for it, the outermost first.
+    `backup` is what it was before, if nothing of ours was in it then. `folders` were made for it, the outermost first.
     """
 
     after: str
+    target: str
+    project: str = ""
     created: bool = False
     backup: str = ""
     folders: tuple[str, ...] = ()

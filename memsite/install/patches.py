@@ -1,5 +1,6 @@
 """What is to stand in one settings file, as functions of its text: put it in, take it out, show it."""
 
+import dataclasses
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ class Patch(Protocol):
     def take(self, text: str) -> str: ...
 
     def snippet(self) -> str: ...
+
+    def moved_to(self, path: Path) -> "Patch": ...
 
     def is_empty(self, text: str) -> bool:
         """Whether nothing is left that anybody would miss."""
@@ -69,6 +72,9 @@ class JsonPatch:
 
     def snippet(self) -> str:
         return self.put("")
+
+    def moved_to(self, path: Path) -> Patch:
+        return dataclasses.replace(self, path=path)
 
     def _without_stale(self, text: str) -> str:
         """Hooks of events that are not asked for any more, and servers beside the one that is kept."""
@@ -137,6 +143,9 @@ class TomlPatch:
 
     def snippet(self) -> str:
         return self.put("")
+
+    def moved_to(self, path: Path) -> Patch:
+        return dataclasses.replace(self, path=path)
 
     def _servers(self, text: str) -> list[tuple[str, ...]]:
         servers = toml.loads(text).get("mcp_servers", {}) if self.server is not None else {}

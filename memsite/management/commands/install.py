@@ -1,5 +1,7 @@
 import os
+import sys
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -13,6 +15,9 @@ from memsite.install.installer import Installer, present
 from memsite.install.unreadable import Unreadable
 from memsite.install.wiring import address
 from memsite.management.install_command import SERVICE, InstallCommand, installer, is_authenticated
+
+EPHEMERAL = "archive-v0"
+"""Where uv keeps the environments of `uvx`, until it tidies up."""
 
 
 class Command(InstallCommand):
@@ -35,6 +40,8 @@ class Command(InstallCommand):
             self.say("MEMORY_PORT=0 is another port at every start, so MCP is set up by --stdio.")
             stdio = True
         wires = installer(places, stdio=stdio, authenticated=is_authenticated(), now=timezone.now())
+        if EPHEMERAL in Path(sys.executable).parts:
+            self.say(f"{sys.executable} is temporary; `uv tool install memsite` first, or hooks break when it goes.")
         if not project:
             self._keep_settings(dry_run=dry_run)
         failed = [one.title for one in wanted if not self._connect(one, wires, dry_run=dry_run)]

@@ -1,7 +1,6 @@
 """Installing, again, from elsewhere, and taking it out: whatever others wrote stays to the byte."""
 
 import json
-import os
 import stat
 import tomllib
 from collections.abc import Callable
@@ -10,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from memsite.install import jsonc, ours
+from memsite.install import documents, jsonc, ours
 from memsite.install.harnesses import HARNESSES
-from tests.memsite.install.conftest import User
+from tests.memsite.user import User
 
 type Moved = Callable[[str], None]
 
@@ -271,12 +270,63 @@ def test_a_read_only_file_is_refused_in_one_sentence(user: User) -> None:
     assert not (user.home / ".claude.json").exists(), "all or nothing for one program"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_folder_is_refused_in_one_sentence(user: User) -> None:
+def test_a_folder_that_cannot_be_written_is_one_sentence(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     path = user.write(".claude/settings.json", "{}")
-    path.parent.chmod(0o500)
-    assert "was not changed" in user.fails("install", "claude")
-    path.parent.chmod(0o700)
+
+    def refuse(**_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    assert f"{path} was not changed: no copy can be made beside it (Permission denied)." in user.fails(
+        "install", "claude"
+    )
+    path.unlink()
+    assert f"{path} cannot be written: Permission denied." in user.fails("install", "claude")
+    assert not path.exists()
+
+
+def test_a_file_that_changes_meanwhile_is_not_overwritten(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = user.write(".claude/settings.json", "{}")
+
+    def change(document: object, **_: object) -> Path:
+        path.write_text('{"new": 1}')
+        return path
+
+    monkeypatch.setattr(documents, "back_up", change)
+    assert "just changed by another program" in user.fails("install", "claude")
+    assert path.read_text() == '{"new": 1}'
+
+
+def test_files_in_a_folder_that_no_variable_names_any_more_are_found(
+    user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CODEX_HOME", str(user.home / "other"))
+    user.run("install", "codex")
+    monkeypatch.delenv("CODEX_HOME")
+    user.run("uninstall", "codex")
+    assert not user.files()
+
+
+def test_an_environment_of_uvx_is_warned_about(user: User, moved: Moved) -> None:
+    moved("/home/me/.cache/uv/archive-v0/abc")
+    assert "is temporary" in user.run("install", "kimi")
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe{}", b""])
+def test_what_is_no_text_is_refused_and_what_is_empty_is_not(user: User, content: bytes) -> None:
+    path = user.write(".qwen/settings.json", "")
+    path.write_bytes(content)
+    if content:
+        assert "not UTF-8" in user.fails("install", "qwen")
+    else:
+        user.run("install", "qwen")
+        user.run("uninstall", "qwen")
+    assert path.read_bytes() == content
+
+
+def test_a_folder_in_the_place_of_a_file_is_refused(user: User) -> None:
+    (user.home / ".qwen/settings.json").mkdir(parents=True)
+    assert "is not a file" in user.fails("install", "qwen")
 
 
 def test_a_hook_written_by_hand_is_replaced_and_a_stranger_keeps_the_name_memory(user: User) -> None:
@@ -340,13 +390,10 @@ def test_folders_that_variables_name_are_used(
     assert all(path.startswith("else where/") for path in user.files())
 
 
-def test_all_means_the_programs_that_are_there(user: User, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_all_means_the_programs_that_are_there(user: User) -> None:
     assert "none was found" in user.fails("install", "--all")
     (user.home / ".gemini").mkdir()
-    programs = tmp_path / "no-programs"
-    programs.mkdir()
-    (programs / "kimi").write_text("")
-    (programs / "kimi").chmod(0o700)
+    user.has("kimi")
     user.run("install", "--all")
     assert {name.split("/")[0] for name in user.files()} == {".gemini", ".kimi-code"}
     user.run("uninstall", "--all")
