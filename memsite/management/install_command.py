@@ -4,12 +4,12 @@ import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterable
-from datetime import datetime
 from pathlib import Path
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
+from django.utils import timezone
 
 from memsite.access import authentication_is_on
 from memsite.install.changes import Change
@@ -23,11 +23,11 @@ from memsite.install.wiring import program, wiring
 SERVICE = "service"
 
 
-def installer(places: Places, *, stdio: bool, authenticated: bool, now: datetime) -> Installer:
+def installer(places: Places, *, stdio: bool = False, authenticated: bool = False) -> Installer:
     """As the settings of this process want it."""
     default = Places.of({}).data() / "memory.db.server.json"
     wires = wiring(settings.MEMORY, stdio=stdio, authenticated=authenticated, default_discovery=default)
-    return Installer(places, wires, now)
+    return Installer(places, wires, timezone.now())
 
 
 def is_authenticated() -> bool:

@@ -10,7 +10,6 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.utils import timezone
 
 from memsite.doctor import programs, serving, store, wires
 from memsite.doctor.finding import Finding, fail, ok, warn
@@ -57,7 +56,7 @@ def findings() -> Iterator[Finding]:
 
 def _programs(probe: serving.Probe) -> Iterator[Finding]:
     user, here = Places.of(os.environ), Places.of(os.environ, project=Path.cwd())
-    wiring = installer(user, stdio=False, authenticated=is_authenticated(), now=timezone.now()).wiring
+    wiring = installer(user, authenticated=is_authenticated()).wiring
     if probe.state == "up":
         wiring = dataclasses.replace(wiring, mcp_url=f"{probe.url}/mcp")
     known = manifest.load(user)

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError
-from django.utils import timezone
 
 from memsite import discovery
 from memsite.install import kept_settings, service
@@ -39,7 +38,7 @@ class Command(InstallCommand):
         if not stdio and settings.MEMORY.port == 0:
             self.say("MEMORY_PORT=0 is another port at every start, so MCP is set up by --stdio.")
             stdio = True
-        wires = installer(places, stdio=stdio, authenticated=is_authenticated(), now=timezone.now())
+        wires = installer(places, stdio=stdio, authenticated=is_authenticated())
         if EPHEMERAL in Path(sys.executable).parts:
             self.say(f"{sys.executable} is temporary; `uv tool install memsite` first, or hooks break when it goes.")
         if not project:

@@ -1,7 +1,6 @@
 from typing import Any
 
 from django.core.management.base import CommandError
-from django.utils import timezone
 
 from memsite.install import service
 from memsite.install.harnesses import HARNESSES, Harness
@@ -21,9 +20,9 @@ class Command(InstallCommand):
             wanted = self._everything(places)
         if not wanted and SERVICE not in targets and not options["all"]:
             raise CommandError("Name the programs to part from the memory, or --all.")
-        failed = [one.title for one, where in wanted if not self._part(one, _installer(where), dry_run=dry_run)]
+        failed = [one.title for one, where in wanted if not self._part(one, installer(where), dry_run=dry_run)]
         if SERVICE in targets or (options["all"] and not project):
-            self._remove_service(_installer(places), dry_run=dry_run)
+            self._remove_service(installer(places), dry_run=dry_run)
         if failed:
             raise CommandError(f"Still connected: {', '.join(failed)}.")
 
@@ -63,7 +62,3 @@ class Command(InstallCommand):
         except Unreadable as error:
             raise CommandError(str(error)) from None
         self.say(f"Service: removed {unit.path}{f' ({trouble})' if trouble else ''}")
-
-
-def _installer(places: Places) -> Installer:
-    return installer(places, stdio=False, authenticated=False, now=timezone.now())
