@@ -41,7 +41,7 @@ def _by_lsof(port: int) -> int:
     program = shutil.which("lsof")
     if program is None:
         return 0
-    with contextlib.suppress(OSError, ValueError, subprocess.TimeoutExpired):
+    with contextlib.suppress(OSError, ValueError, IndexError, subprocess.TimeoutExpired):
         asked = [program, "-nP", "-t", f"-iTCP:{port}", "-sTCP:LISTEN"]
         return int(subprocess.run(asked, capture_output=True, timeout=5, check=False).stdout.split()[0])  # noqa: S603
     return 0

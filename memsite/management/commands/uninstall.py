@@ -2,7 +2,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from memsite.install import service
+from memsite.install import manifest, service
 from memsite.install.harnesses import HARNESSES, Harness
 from memsite.install.installer import Installer, connected
 from memsite.install.places import Places
@@ -21,7 +21,8 @@ class Command(InstallCommand):
         if not wanted and SERVICE not in targets and not options["all"]:
             raise CommandError("Name the programs to part from the memory, or --all.")
         failed = [one.title for one, where in wanted if not self._part(one, installer(where), dry_run=dry_run)]
-        if SERVICE in targets or (options["all"] and not project):
+        at_login = any(one.name == SERVICE for one in manifest.load(places).targets)
+        if SERVICE in targets or (options["all"] and at_login and not project):
             self._remove_service(installer(places), dry_run=dry_run)
         if failed:
             raise CommandError(f"Still connected: {', '.join(failed)}.")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from memsite.doctor import serving, wires
+from memsite.doctor import ports, serving, wires
 from memsite.doctor.ports import holder
 from memsite.install import jsonc
 from memsite.install.harnesses import HARNESSES
@@ -324,3 +324,60 @@ def test_programs_can_read_it(user: User, installed: Installed) -> None:
 def test_doctor_leaves_nothing_behind(user: User) -> None:
     user.fails("doctor")
     assert not list(user.home.iterdir())
+
+
+def test_hooks_by_hand_over_http_and_commands_that_no_shell_reads(user: User, installed: Installed) -> None:
+    by_hand = {"type": "http", "url": "http://127.0.0.1:8765/hook/claude?event=PreCompact"}
+    broken = {"type": "command", "command": "'memsite/hook.py claude SessionStart"}
+    user.write(".claude/settings.json", json.dumps({"hooks": {"PreCompact": [{"hooks": [by_hand, broken]}]}}))
+    said = user.fails("doctor")
+    assert line(said, "cannot be read").startswith("fail")
+    missing = line(said, "no hook for")
+    assert "PreCompact" not in missing
+    assert "SessionStart" not in missing
+
+
+def test_opencode_without_or_with_two_plugins_is_a_warning(user: User, installed: Installed) -> None:
+    user.run("install", "opencode")
+    path = user.home / ".config/opencode/opencode.json"
+    whole = json.loads(path.read_text())
+    path.write_text(json.dumps({**whole, "plugin": [*whole["plugin"], "memsite-opencode"]}))
+    assert line(user.fails("doctor"), "opencode", "2 plugins").startswith("warn")
+    path.write_text(json.dumps({**whole, "plugin": []}))
+    assert line(user.fails("doctor"), "opencode", "no plugin").startswith("warn")
+    path.write_text(json.dumps({**whole, "plugins": [{"package": "memsite-opencode"}], "plugin": []}))
+    assert "plugins of ours" not in user.fails("doctor")
+
+
+def test_a_service_that_is_up_and_then_fails_is_not_fine(
+    user: User, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = serving._get
+
+    def half(url: str, path: str, token: str) -> tuple[int, bytes]:
+        if path != "/health":
+            raise ConnectionResetError
+        return asked(url, path, token)
+
+    monkeypatch.setattr(serving, "_get", half)
+    with answering(200, json.dumps(HEALTH).encode()) as port:
+        configure(port=port)
+        assert line(user.fails("doctor"), "not /api/stats").startswith("fail")
+
+
+def test_an_agent_program_that_cannot_be_started_is_only_a_warning(user: User, installed: Installed) -> None:
+    user.run("install", "codex", "kimi")
+    user.has("codex").write_bytes(b"no program")
+    user.has("kimi").write_bytes(b"no program")
+    said = user.fails("doctor")
+    assert line(said, "Codex", "trust").startswith("warn")
+    assert "kimi doctor" not in said
+
+
+def test_where_there_is_no_proc_lsof_is_asked(user: User, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(ports, "PROC", tmp_path / "no-proc")
+    assert holder(1) == ""
+    user.has("lsof", "exit 1")
+    assert holder(1) == ""
+    user.has("lsof", "echo 4711")
+    assert holder(1) == "pid 4711"

@@ -466,3 +466,73 @@ def test_the_command_survives_a_shell(user: User, moved: Moved) -> None:
         words = shlex.split(command)
         assert words[0] == '/opt/it\'s $HOME "here"/bin/python'
         assert words[3] == '/opt/it\'s $HOME "here"/lib/memsite/hook.py'
+
+
+def test_twins_of_earlier_versions_become_one(user: User) -> None:
+    old = {"command": "/old/bin/memory-mcp", "args": ["--stdio"]}
+    older = {"command": "python", "args": ["-m", "memsite.cli", "--stdio"]}
+    hook = {"hooks": [{"command": "/old/memsite/hook.py qwen PreCompact"}]}
+    data = {"mcpServers": {"memory": old, "mem": older}, "hooks": {"PreCompact": [hook, hook]}}
+    user.write(".qwen/settings.json", json.dumps(data))
+    user.run("install", "qwen")
+    assert list(settings_of(user)[".qwen/settings.json"]["mcpServers"]) == ["memory"]
+    assert len(hooks_of(user)) == 4
+    table = '[[hooks]]\nevent = "PreCompact"\ncommand = "/old/memsite/hook.py kimi PreCompact"\n'
+    user.write(".kimi-code/config.toml", table + table)
+    user.run("install", "kimi")
+    assert len(settings_of(user)[".kimi-code/config.toml"]["hooks"]) == 4
+
+
+def test_servers_of_another_kind_stand_in_the_way(user: User) -> None:
+    user.write(".qwen/settings.json", '{"mcpServers": []}')
+    assert "mcpServers is not an object" in user.fails("install", "qwen")
+
+
+def test_a_kimi_file_that_was_made_goes_when_nothing_else_is_in_it(user: User) -> None:
+    user.run("install", "kimi")
+    path = user.home / ".kimi-code/config.toml"
+    path.write_text(path.read_text() + "\n")
+    user.run("uninstall", "kimi")
+    assert not path.exists()
+
+
+def test_a_copy_that_was_deleted_is_not_needed(user: User) -> None:
+    before = prepare(user, "codex")
+    user.run("install", "codex")
+    for copy in user.home.rglob("*.bak"):
+        copy.unlink()
+    user.run("uninstall", "codex")
+    assert user.files() == before
+
+
+@pytest.mark.parametrize("name", ["codex", "opencode", "claude", "copilot"])
+def test_a_database_elsewhere_is_named_to_a_server_by_stdio(
+    user: User, configure: Callable[..., None], name: str
+) -> None:
+    configure(db_path=user.home / "y.db")
+    user.run("install", name, "--stdio")
+    (server,) = servers(list(settings_of(user).values()))
+    assert {**server.get("env", {}), **server.get("environment", {})} == {"MEMORY_DB_PATH": str(user.home / "y.db")}
+
+
+def test_a_file_that_is_too_large_or_closed_is_refused(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    user.write(".qwen/settings.json", "{}  ")
+    monkeypatch.setattr(documents, "LARGEST", 3)
+    assert "larger than" in user.fails("install", "qwen")
+    (user.home / ".qwen/settings.json").unlink()
+    (user.home / ".qwen").rmdir()
+    user.write(".qwen", "a file")
+    assert "cannot be read" in user.fails("install", "qwen")
+
+
+def test_an_installation_at_a_path_that_is_no_text_is_refused(user: User, moved: Moved) -> None:
+    moved("/opt/\udcff")
+    assert "not UTF-8" in user.fails("install", "claude")
+    assert not user.files()
+
+
+def test_uninstall_needs_to_know_what(user: User) -> None:
+    assert "--all" in user.fails("uninstall")
+    user.run("install", "claude", "--project")
+    user.run("uninstall", "--all", "--project")
+    assert not list(Path.cwd().iterdir())
