@@ -12,6 +12,9 @@ from memsite import discovery
 from memsite.env import BadConfiguration, Env, read_env
 from memsite.files import create_private
 
+WITHOUT_DATABASE = frozenset({"serve", "help", "install", "uninstall", "doctor"})
+"""Commands that make their own, or none: what is only looked at or shown must not appear by that."""
+
 if TYPE_CHECKING:
     from mcpbridge.proxy import Live
     from mcpbridge.stdio import Wire
@@ -86,7 +89,7 @@ def _run(arguments: list[str]) -> None:
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memsite.settings")
     try:
-        if arguments[0] not in ("serve", "help") and not {"--help", "-h"} & set(arguments):
+        if arguments[0] not in WITHOUT_DATABASE and not {"--help", "-h"} & set(arguments):
             _make_room()
         execute_from_command_line(["memory-mcp", *arguments])
     except BadConfiguration as error:
@@ -107,3 +110,7 @@ def _make_room() -> None:
 def _leave(sentence: str, code: int) -> NoReturn:
     sys.stderr.write(f"memory-mcp: {sentence}\n")
     sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""The database, its indexes, the model and what waits: looked at, never made or changed."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+
+from memories import embedders, lifecycle, listing
+from memories.errors import MemoriesError
+from memsite.doctor.finding import Finding, fail, ok, warn
+from memsite.env import Env, beside
+from memsite.store import check_is_ours
+
+
+def findings(env: Env) -> Iterator[Finding]:
+    yield from _model(env)
+    yield from _spool(env)
+    if not env.database.exists():
+        yield warn(f"There is no database at {env.database} yet", "the first start of the service makes it")
+        return
+    try:
+        check_is_ours(env.database)
+        yield from _database(env)
+    except MemoriesError as error:
+        yield fail(str(error).rstrip("."), "set MEMORY_DB_PATH to the right file, or restore a backup")
+    except DatabaseError as error:
+        yield fail(f"{env.database} cannot be read: {error}", "restore it from a backup (`memory-mcp backup FILE`)")
+
+
+def _database(env: Env) -> Iterator[Finding]:
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        yield warn(f"{env.database} is of an older version", "the next start of the service updates it")
+        return
+    problems = lifecycle.problems()
+    for problem in problems:
+        yield fail(problem.rstrip("."), "memory-mcp reindex")
+    if problems:
+        return
+    stats = listing.stats()
+    live = stats.by_state["live"]
+    yield ok(f"{env.database} and its full-text indexes are sound ({live:,} memories)")
+    if stats.vectors.pending or stats.vectors.foreign:
+        waiting = stats.vectors.pending + stats.vectors.foreign
+        yield warn(f"{waiting:,} memories have no vector of the model in use", "memory-mcp backfill")
+
+
+def _model(env: Env) -> Iterator[Finding]:
+    if env.model is not None and not env.embed_url and not env.model.is_file():
+        yield fail(f"The model {env.model} is not there", "memory-mcp download_model, or correct MEMORY_MODEL_PATH")
+        return
+    try:
+        found = embedders.describe()
+    except (MemoriesError, OSError, ValueError) as error:
+        yield fail(f"The model cannot be used: {error}", "memory-mcp download_model")
+        return
+    if found.name == "none":
+        yield ok("No embedding model: memories are found by their words (`memory-mcp download_model` adds meaning)")
+    elif "uncalibrated" in found.calibration:
+        yield warn(
+            f"Relevance of {found.name} is {found.calibration}", "see docs/models.md for models with a calibration"
+        )
+    else:
+        yield ok(f"Model {found.name}, relevance calibrated for {found.calibration}")
+
+
+def _spool(env: Env) -> Iterator[Finding]:
+    """What hooks kept while no service answered."""
+    base = env.discovery or beside(env.database, ".server.json")
+    spool = base.with_name(base.name.removesuffix(".server.json") + ".spool.jsonl")
+    waiting = sum(map(_lines, (spool, spool.with_suffix(".draining"))))
+    if waiting:
+        yield warn(f"{waiting} texts that hooks kept wait in {spool}", "the service takes them in within a minute")
+
+
+def _lines(path: Path) -> int:
+    with contextlib.suppress(OSError):
+        return path.read_bytes().count(b"\n")
+    return 0
