@@ -2,6 +2,7 @@
 
 import { spawn } from "node:child_process"
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync } from "node:fs"
+import { homedir } from "node:os"
 import { dirname } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 
@@ -32,6 +33,7 @@ async function start(service: Service, lock: string): Promise<boolean> {
   try {
     const before = statSync(file).size
     const child = spawn(command[0] ?? "", command.slice(1), {
+      cwd: homedir(),
       detached: true,
       stdio: ["ignore", output, output],
       env: { ...process.env, MEMORY_HOOK_ACTIVE: "1", ...(discovery && { MEMORY_DISCOVERY_FILE: discovery }) },

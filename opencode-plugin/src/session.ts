@@ -9,6 +9,7 @@ import { handOver } from "./spool.ts"
 /** A block that may be put into the prompt. */
 export type Recalled = Readonly<{ block: string; uids: string[]; chars: number; fingerprint: string; project: string }>
 export type Said = Readonly<{ role: string; text: string }>
+export type Ran = Readonly<{ tool: string; input: unknown; output: string }>
 export type Source = "startup" | "compact" | "clear"
 
 /** A prompt waits as long as this, all in all. */
@@ -16,6 +17,7 @@ export const BUDGET_MS = 1500
 /** Nobody waits for what is only kept. */
 const KEEPING_MS = 20_000
 const LONGEST_TEXT = 512 * 1024
+const LONGEST_ARGUMENT = 1000
 const LONGEST_BLOCK = 20_000
 const OWN_TOOL = /memory_(store|recall|forget|list|stats|history|conflicts|consolidate)/i
 const SAME_TOOL: Readonly<Record<string, string>> = { bash: "shell", shell: "bash" }
@@ -67,9 +69,10 @@ export class Sessions {
     this.later(this.service.post("/inject/report", body, AbortSignal.timeout(KEEPING_MS)))
   }
 
-  tool(session: string, tool: string, response: string): void {
-    if (!response.trim() || !this.isCaptured(tool)) return
-    const event = { hook_event_name: "PostToolUse", tool_name: tool, tool_response: response.slice(0, LONGEST_TEXT) }
+  tool(session: string, { tool, input, output }: Ran): void {
+    if (!output.trim() || !this.isCaptured(tool)) return
+    const call = { tool_name: tool, tool_input: brief(input), tool_response: output.slice(0, LONGEST_TEXT) }
+    const event = { hook_event_name: "PostToolUse", ...call }
     this.later(this.tell(session, event, AbortSignal.timeout(KEEPING_MS), KEEPING_MS))
   }
 
@@ -150,6 +153,13 @@ function asRecalled(answer: Record<string, unknown>): Recalled | undefined {
     fingerprint: typeof fingerprint === "string" ? fingerprint : "",
     project: typeof project === "string" ? project : "",
   }
+}
+
+/** What a tool was called with, without the files that it may have been given whole. */
+function brief(input: unknown): Record<string, string> {
+  const entries = Object.entries((input ?? {}) as Record<string, unknown>)
+  const texts = entries.filter((entry): entry is [string, string] => typeof entry[1] === "string")
+  return Object.fromEntries(texts.map(([name, text]) => [name, text.slice(0, LONGEST_ARGUMENT)]))
 }
 
 /** The newest messages that fit into a request, in order. */

@@ -1,6 +1,7 @@
 // What must not be lost while no service answers goes to hook.py, which decides what is kept, redacts it and keeps it.
 
 import { spawn } from "node:child_process"
+import { homedir } from "node:os"
 
 import type { Log } from "./log.ts"
 import type { Settings } from "./settings.ts"
@@ -16,6 +17,7 @@ export function handOver(settings: Settings, event: string, body: object, log: L
       resolve()
     }
     const child = spawn(program, [...rest, "opencode", event, ...where], {
+      cwd: homedir(),
       detached: true,
       stdio: ["pipe", "ignore", "ignore"],
       env: { ...process.env, ...address(settings) },

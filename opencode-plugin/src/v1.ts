@@ -43,9 +43,9 @@ function hooks(sessions: Sessions): Hooks {
       withBlock.add(message.id)
       sessions.injected(sessionID, prompt, recalled)
     }),
-    "tool.execute.after": guarded(log, ({ tool, sessionID, callID }, result) => {
-      const response = toolText(result)
-      if (response && isFirst(`call ${sessionID} ${callID}`)) sessions.tool(sessionID, tool, response)
+    "tool.execute.after": guarded(log, ({ tool, sessionID, callID, args }, result) => {
+      const output = toolText(result)
+      if (output && isFirst(`call ${sessionID} ${callID}`)) sessions.tool(sessionID, { tool, input: args, output })
     }),
     "experimental.session.compacting": guarded(log, ({ sessionID }) => void compacting.add(sessionID)),
     "experimental.chat.messages.transform": guarded(log, (_, { messages }) => {

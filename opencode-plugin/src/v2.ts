@@ -10,7 +10,14 @@ import { type Options, readSettings } from "./settings.ts"
 // The parts of the plugin interface of 2.x that are used here.
 export type RequestEvent = { sessionID: string; messages: Message[] }
 export type PromptEvent = { sessionID: string; messageID?: string; prompt?: { text?: string } }
-export type ToolEvent = { tool: string; sessionID: string; id?: string; status?: string; result?: { content?: unknown; output?: unknown } }
+export type ToolEvent = {
+  tool: string
+  sessionID: string
+  id?: string
+  input?: unknown
+  status?: string
+  result?: { content?: unknown; output?: unknown }
+}
 type Hook<Name extends string, Happened> = (name: Name, callback: (event: Happened) => Promise<void>) => Promise<unknown>
 export type Context = {
   options?: Options
@@ -53,9 +60,9 @@ async function register({ session, tool }: Context, sessions: Sessions, log: Log
     sessions.compaction(sessionID, messages.map(({ role, content }) => ({ role, text: textOf(content) })))
     ledgers.clear(sessionID)
   })
-  const ran = guarded(log, ({ tool, sessionID, id, status, result }: ToolEvent) => {
+  const ran = guarded(log, ({ tool, sessionID, id, input, status, result }: ToolEvent) => {
     if (status === "error" || (id !== undefined && !isFirst(`call ${sessionID} ${id}`))) return
-    sessions.tool(sessionID, tool, toolText(result))
+    sessions.tool(sessionID, { tool, input, output: toolText(result) })
   })
   const context = guarded(log, ({ sessionID, messages }: RequestEvent) => ledgers.fill(sessionID, messages))
   const generate = guarded(log, ({ sessionID, messages }: RequestEvent) => ledgers.replay(sessionID, messages))

@@ -136,8 +136,8 @@ export class HostV1 {
     await this.hooks.event?.({ event: { type, properties } as never })
   }
 
-  async ran(tool: string, result: object): Promise<void> {
-    const call = { tool, sessionID: this.session, callID: unique("call"), args: {} }
+  async ran(tool: string, result: object, args: object = {}): Promise<void> {
+    const call = { tool, sessionID: this.session, callID: unique("call"), args }
     await this.hooks["tool.execute.after"]?.(call, result as never)
   }
 

@@ -147,6 +147,14 @@ test("output of chosen tools only is kept, of our own tools never", async (t) =>
   assert.deepEqual(kept.toSorted(), [["bash", "a.py"], ["docs_search", "one\ntwo"]])
 })
 
+test("output is kept with what the tool was called with, but not with whole files", async (t) => {
+  const service = await serve(t)
+  const host = await HostV1.with({ url: service.url, tool_capture: "write" })
+  await host.ran("write", { output: "Wrote it" }, { filePath: "a.py", content: "x".repeat(100_000), lines: [1, 2] })
+  await host.hooks.dispose?.()
+  assert.deepEqual(service.told("PostToolUse")[0]?.["tool_input"], { filePath: "a.py", content: "x".repeat(1000) })
+})
+
 test("no tool output leaves opencode unless tools were chosen", async (t) => {
   const service = await serve(t)
   const host = await HostV1.with({ url: service.url })
