@@ -1,6 +1,7 @@
 // Nothing is written unless the user asked for it: a line on stderr would end up in the middle of opencode's screen.
 
-import { appendFileSync } from "node:fs"
+import { appendFileSync, mkdirSync } from "node:fs"
+import { dirname } from "node:path"
 
 import { besideDatabase, isOn, type Settings } from "./settings.ts"
 
@@ -13,6 +14,7 @@ export function createLog(settings: Settings): Log {
   const file = /[/\\]/.test(settings.debug) ? settings.debug : besideDatabase(settings, ".plugin.log")
   return (message) => {
     try {
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
       appendFileSync(file, line(message), { mode: 0o600 })
     } catch {
       // A log that cannot be written must not cost the user a turn.

@@ -19,10 +19,16 @@ export class Service {
     this.log = log
   }
 
+  /** A post for which a person waits: not tried while the last failure is fresh. */
+  async ask(path: string, body: object, signal: AbortSignal): Promise<Record<string, unknown>> {
+    const { url } = findService(this.settings)
+    if (this.failure.url === url && Date.now() < this.failure.until) throw new Unanswered("failed a moment ago")
+    return this.post(path, body, signal)
+  }
+
   /** The answer to a post. Throws `Unanswered` if there is none: the service is down, slow, broken or unwilling. */
   async post(path: string, body: object, signal: AbortSignal): Promise<Record<string, unknown>> {
     const { url, token } = findService(this.settings)
-    if (this.failure.url === url && Date.now() < this.failure.until) throw new Unanswered("failed a moment ago")
     try {
       const reply = await send({ method: "POST", url: url + path, token, body: JSON.stringify(body), signal })
       if (isRefusal(reply.status)) this.log(`${path}: the service refused this request (${reply.status})`)

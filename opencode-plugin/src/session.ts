@@ -81,7 +81,8 @@ export class Sessions {
     const messages = lastOf(said)
     if (messages.length === 0) return
     const event = { hook_event_name: "PreCompact", messages }
-    const told = this.tell(session, event, AbortSignal.timeout(KEEPING_MS), KEEPING_MS)
+    const body = this.body(session, event, KEEPING_MS)
+    const told = this.service.post("/hook/opencode", body, AbortSignal.timeout(KEEPING_MS))
     this.later(told.catch((error: unknown) => void (error instanceof Unanswered && this.handOver(session, event))))
   }
 
@@ -101,8 +102,8 @@ export class Sessions {
     return [name, SAME_TOOL[name] ?? name, "*"].some((candidate) => wanted.includes(candidate))
   }
 
-  private tell(session: string, event: object, signal: AbortSignal, budget = BUDGET_MS): ReturnType<Service["post"]> {
-    return this.service.post("/hook/opencode", this.body(session, event, budget), signal)
+  private tell(session: string, event: object, signal: AbortSignal, budget = BUDGET_MS): ReturnType<Service["ask"]> {
+    return this.service.ask("/hook/opencode", this.body(session, event, budget), signal)
   }
 
   private body(session: string, event: object, budget: number): object {

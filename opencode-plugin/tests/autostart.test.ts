@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { existsSync, readFileSync, statSync } from "node:fs"
+import { type AddressInfo, createServer } from "node:net"
 import { join } from "node:path"
 import test, { type TestContext } from "node:test"
 
@@ -17,8 +18,24 @@ function startable(t: TestContext, milliseconds: number): { options: object; sta
     const lines = existsSync(list) ? readFileSync(list, "utf8").trim().split("\n") : []
     return lines.map((line) => line.split(" "))
   }
-  t.after(() => starts().forEach(([pid]) => process.kill(Number(pid))))
+  t.after(() => starts().forEach(([pid]) => end(Number(pid))))
   return { options: { discovery, autostart: true, command: [process.execPath, PROGRAM, `${milliseconds}`] }, starts }
+}
+
+function end(pid: number): void {
+  try {
+    process.kill(pid)
+  } catch {
+    // It has ended.
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
 }
 
 test("a service is started once, and the first prompt waits for it", async (t) => {
@@ -42,6 +59,28 @@ test("a slow start does not hold a prompt up longer than the budget; later promp
     await host.say(`prompt ${n}`)
   }
   assert.equal(starts().length, 1)
+})
+
+test("after a start the service is asked at once, although prompts before it failed", async (t) => {
+  const { options, starts } = startable(t, 1800)
+  const port = await freePort()
+  const command = [process.execPath, PROGRAM, "1800", `${port}`]
+  const host = await HostV1.with({ ...options, url: `http://127.0.0.1:${port}`, command })
+  assert.equal((await host.say("too early")).length, 1)
+  const waited = await timed(async () => {
+    while ((await host.say("hello")).length === 1);
+  })
+  assert.ok(waited < 4000, `${waited} ms`)
+  assert.equal(starts().length, 1)
+})
+
+test("a service that ended is started again by the next opencode", async (t) => {
+  const { options, starts } = startable(t, 0)
+  await (await HostV1.with({ ...options })).say("hello")
+  process.kill(Number(starts()[0]?.[0]), "SIGKILL")
+  const next = await HostV1.with({ ...options })
+  assert.equal((await next.say("hello")).length, 2)
+  assert.equal(starts().length, 2)
 })
 
 test("ten at once start one", async (t) => {

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 import test from "node:test"
 
-import { answers, HostV1, HostV2, NOWHERE, serve, timed } from "./fixtures.ts"
+import { send } from "../src/http.ts"
+import { answers, folder, HostV1, HostV2, NOWHERE, serve, timed } from "./fixtures.ts"
 
 const FAULTS = Object.keys(answers).filter((name) => !["block", "nothing"].includes(name))
 const BUDGET = 1500
@@ -43,6 +46,30 @@ test("a service that hangs is asked again after ten seconds, and then used", asy
   assert.equal((await host.say("three")).length, 2)
 })
 
+test("a service that comes up at another address is used at once", async (t) => {
+  delete process.env["MEMORY_DISCOVERY_FILE"]
+  t.after(() => (process.env["MEMORY_DISCOVERY_FILE"] = "off"))
+  const discovery = join(folder(), "memory.db.server.json")
+  const host = await HostV1.with({ discovery })
+  for (const behaviour of ["status 500", "block"]) {
+    const { url } = await serve(t, answers[behaviour])
+    writeFileSync(discovery, JSON.stringify({ url, pid: process.pid }), { mode: 0o600 })
+    assert.equal((await host.say("hello")).length, behaviour === "block" ? 2 : 1)
+  }
+})
+
+test("text about to be compacted is sent although a prompt failed a moment ago", async (t) => {
+  const service = await serve(t, answers["status 500"])
+  const host = await HostV1.with({ url: service.url, tool_capture: "*" })
+  await host.say("we chose Postgres")
+  service.behave = answers["block"] as never
+  await host.ran("bash", { output: "a.py" })
+  await host.compact()
+  await host.hooks.dispose?.()
+  assert.deepEqual(service.told("PreCompact")[0]?.["messages"], [{ role: "user", text: "we chose Postgres" }])
+  assert.deepEqual(service.told("PostToolUse"), [])
+})
+
 test("a request that the service refuses does not stop the next one", async (t) => {
   const service = await serve(t, (_, response) => response.writeHead(422).end("{}"))
   const host = await HostV1.with({ url: service.url })
@@ -56,6 +83,12 @@ test("a hanging service delays a first prompt no longer although the session sta
   const host = await HostV1.with({ url: service.url })
   void host.event("session.created", { info: { id: host.session } })
   assert.ok((await timed(() => host.say("hello"))) < BUDGET + SLACK)
+})
+
+test("an answer of several megabytes is not taken in", async (t) => {
+  const service = await serve(t, (_, response) => void response.end(`"${"x".repeat(3_000_000)}"`))
+  const request = { method: "GET", url: service.url, token: "", body: "", signal: AbortSignal.timeout(5000) } as const
+  await assert.rejects(send(request), /too long/)
 })
 
 test("what is only kept does not hold up the turn", async (t) => {

@@ -79,16 +79,19 @@ test("earlier messages and the system prompt are left alone", async (t) => {
   assert.equal(host.hooks["experimental.chat.system.transform"], undefined)
 })
 
-test("a new session starts afresh before its first prompt is told", async (t) => {
+test("a prompt is told only after its session has started afresh", async (t) => {
+  let started = false
   const service = await serve(t, (call, response) => {
-    const isStart = call.body["hook_event_name"] === "SessionStart"
-    setTimeout(() => answers["block"]?.(call, response), isStart ? 200 : 0)
+    if (call.body["hook_event_name"] === "SessionStart") {
+      setTimeout(() => {
+        started = true
+        answers["nothing"]?.(call, response)
+      }, 200)
+    } else answers[started ? "block" : "nothing"]?.(call, response)
   })
   const host = await HostV1.with({ url: service.url })
   void host.event("session.created", { info: { id: host.session } })
-  await host.say("hello")
-  const order = service.calls.map(({ body }) => body["hook_event_name"]).filter(Boolean)
-  assert.deepEqual(order, ["SessionStart", "UserPromptSubmit"])
+  assert.equal((await host.say("hello")).length, 2)
   assert.equal(service.told("SessionStart")[0]?.["source"], "startup")
 })
 
@@ -108,7 +111,9 @@ test("text about to be compacted is kept without summaries and hidden parts, the
     { role: "assistant", text: "noted" },
   ])
   assert.equal(service.told("SessionStart")[0]?.["source"], "compact")
+  await host.say("and now")
   await host.request()
+  await host.hooks.dispose?.()
   assert.equal(service.told("PreCompact").length, 1)
 })
 

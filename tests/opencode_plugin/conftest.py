@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import os
+import pwd
 import shutil
 import subprocess
 import tempfile
@@ -15,11 +16,13 @@ import pytest
 from tests.opencode_plugin.model import Model
 from tests.opencode_plugin.opencode import Opencode
 from tests.requirements import need
-from tests.service import Home
+from tests.service import Home, Service
 
 PLUGIN = Path(__file__).parents[2] / "opencode-plugin"
+FACT = "The deploy key of the shop rotates on Tuesdays."
 OLDEST_NODE = (22, 18)  # runs TypeScript as it is
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "memsite-ci" / "opencode-plugin"
+USER = Path(pwd.getpwuid(os.getuid()).pw_dir)  # of the person: HOME is an empty folder in tests
+CACHE = USER / ".cache/memsite-ci/opencode-plugin"
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,8 @@ def npm() -> Npm:
     node = shutil.which("node", path=path)
     need(node and _version(node) >= OLDEST_NODE, "no Node.js 22.18 or newer (in PATH, or by .ci/mcp-tools)")
     need(shutil.which("npm", path=path), "no npm in PATH")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEMORY_", "NODE_"))}
-    return Npm({**kept, "PATH": path, "npm_config_fund": "false", "npm_config_audit": "false"})
+    quiet = {"npm_config_fund": "false", "npm_config_audit": "false"}
+    return Npm({**os.environ, **quiet, "HOME": str(USER), "PATH": path})
 
 
 @pytest.fixture(scope="session")
@@ -76,16 +79,33 @@ def binary() -> Path:
     return found
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def model() -> Iterator[Model]:
     with contextlib.closing(Model()) as started:
         yield started
 
 
-@pytest.fixture
-def opencode(binary: Path, home: Home, model: Model) -> Iterator[Opencode]:
-    """opencode in the same home as the memory service, with the model that answers for a provider."""
-    with contextlib.closing(Opencode(binary, home, model)) as program:
+@pytest.fixture(scope="module")
+def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """The home that a memory service and opencode share."""
+    home = Home(tmp_path_factory.mktemp("user"))
+    yield home
+    home.end()
+
+
+@pytest.fixture(scope="module")
+def running(user: Home) -> Service:
+    service = user.start()
+    assert service.keep(FACT, project="*") == 201
+    return service
+
+
+@pytest.fixture(scope="module")
+def opencode(binary: Path, user: Home, running: Service, model: Model) -> Iterator[Opencode]:
+    """opencode with the service in the same home, and a model that stands for a provider."""
+    assert running.url
+    with contextlib.closing(Opencode(binary, user, model)) as program:
+        program.start(tool_capture=["shell"])
         yield program
 
 

@@ -35,7 +35,12 @@ class Model:
         prompt = text(last).partition("\n")[0]
         if request.get("tools") and last["role"] == "user" and prompt.startswith(SHELL):
             arguments = json.dumps({"command": prompt.removeprefix(SHELL), "description": "as asked"})
-            call = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "bash", "arguments": arguments}}
+            call = {
+                "index": 0,
+                "id": "call_1",
+                "type": "function",
+                "function": {"name": "bash", "arguments": arguments},
+            }
             return {"delta": {"role": "assistant", "tool_calls": [call]}, "finish_reason": "tool_calls"}
         return {"delta": {"role": "assistant", "content": "All right."}, "finish_reason": "stop"}
 

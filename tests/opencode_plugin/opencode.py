@@ -64,8 +64,8 @@ class Opencode:
 
     def _post(self, path: str, body: object) -> Any:
         headers = {"Content-Type": "application/json"}
-        asked = request.Request(self._url + path, json.dumps(body).encode(), headers)  # noqa: S310 - our own http
-        with request.urlopen(asked, timeout=120) as answer:  # noqa: S310
+        asked = request.Request(self._url + path, json.dumps(body).encode(), headers)
+        with request.urlopen(asked, timeout=120) as answer:
             return json.load(answer)
 
     def _folder(self) -> Path:
