@@ -31,6 +31,14 @@ test("a recalled block becomes a hidden, stored part behind the prompt, and is r
   assert.deepEqual(report, { ...expected, project, uids, chars, fingerprint })
 })
 
+test("a token goes along with every call", async (t) => {
+  const service = await serve(t)
+  const host = await HostV1.with({ url: service.url, token: "secret" })
+  await host.say("hello")
+  await host.hooks.dispose?.()
+  assert.deepEqual(service.calls.map(({ token }) => token), ["Bearer secret", "Bearer secret"])
+})
+
 test("nothing relevant: the prompt stays as it is and nothing is reported", async (t) => {
   const service = await serve(t, answers["nothing"])
   const host = await HostV1.with({ url: service.url })

@@ -24,13 +24,15 @@ def injections(service: Service, session: str) -> list[dict[str, object]]:
 
 
 def until_recalled(text: str, opencode: Opencode, model: Model, session: str, prompt: str) -> None:
-    """On a busy machine an answer may miss its budget, and then nothing is asked for ten seconds."""
+    """On a busy machine an answer may miss its budget, and then nothing is asked for ten seconds.
 
-    def recalled() -> bool:
+    After twenty prompts the service would bring back what it believes to be in the context.
+    """
+    for _ in range(15):
         opencode.say(session, prompt)
-        return text in model.last_prompt.partition("<semantic-memory>")[2]
-
-    until(recalled, seconds=120)
+        if text in model.last_prompt.partition("<semantic-memory>")[2]:
+            return
+    pytest.fail(f"not recalled: {text}")
 
 
 def test_a_block_enters_the_prompt_once_stays_there_and_is_counted(
