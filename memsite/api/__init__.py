@@ -2,7 +2,7 @@
 
 from ninja import NinjaAPI
 
-from memsite.api import health, maintenance, memories, telemetry
+from memsite.api import health, hooks, maintenance, memories, telemetry
 from memsite.api.errors import install
 from memsite.api.parsing import JsonParser
 from memsite.api.rendering import ExactRenderer
@@ -19,6 +19,7 @@ api = NinjaAPI(
 )
 api.add_router("", health.router, tags=["service"])
 api.add_router("", memories.router, tags=["memories"])
+api.add_router("", hooks.router, tags=["hooks"])
 api.add_router("", telemetry.router, tags=["injections"])
 api.add_router("/api/maintenance", maintenance.router, tags=["maintenance"])
 install(api)

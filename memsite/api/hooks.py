@@ -1,0 +1,77 @@
+"""The hooks of agent programs: their JSON in, their JSON out."""
+
+import time
+from typing import Any
+
+from django.http import HttpRequest
+from ninja import Body, Router, Schema
+from pydantic import Field, field_validator
+
+from memories.errors import Rejected
+from memsite.api import who
+from memsite.guard import is_loopback
+from memsite.harnesses import events, named
+from memsite.harnesses.transcripts import Tail
+
+router = Router()
+
+BUDGET_MS = 1500
+"""How long a client waits that does not say it."""
+
+
+class TailIn(Schema):
+    start: int = Field(ge=0)
+    text: str
+
+
+class ClientIn(Schema):
+    """What hook.py and the plugin add to a hook's JSON, under the key `memory`."""
+
+    budget_ms: float = BUDGET_MS
+    limit: int = 5
+    budget_chars: int = 2000
+    tool_capture: list[str] = []
+    chat_capture: bool = False
+    transcript: TailIn | None = None
+
+    @field_validator("tool_capture", mode="before")
+    @classmethod
+    def split(cls, value: object) -> object:
+        return value.split(",") if isinstance(value, str) else value
+
+
+class HookIn(Schema):
+    memory: ClientIn = ClientIn()
+
+
+@router.post("/hook/{harness}", response=dict[str, Any], summary="A hook of an agent program fired")
+def fire(
+    request: HttpRequest, harness: str, body: Body[dict[str, Any]], event: str = "", scope: str | None = None
+) -> dict[str, Any]:
+    """The body is the harness's own; `event` names what is not inside. The answer is what the hook prints."""
+    principal = who.writer(request)
+    program = named(harness)
+    fired = program.event(body, event)
+    if fired is None:
+        if not event and "hook_event_name" not in body:
+            raise Rejected("Name the event: ?event=UserPromptSubmit, SessionStart, PostToolUse or PreCompact.")
+        return {}
+    client = HookIn.model_validate({"memory": body.get("memory") or {}}).memory
+    asgi = getattr(request, "scope", {})
+    received = asgi.get("memories.received", time.monotonic())
+    return events.answer(
+        events.Hook(
+            harness=program,
+            event=fired,
+            raw=body,
+            scope=who.scope(request, scope),
+            actor=principal.name,
+            deadline=received + client.budget_ms / 1000,
+            limit=client.limit,
+            budget_chars=client.budget_chars,
+            tool_capture=client.tool_capture,
+            chat_capture=client.chat_capture,
+            tail=Tail(client.transcript.start, client.transcript.text) if client.transcript else None,
+            may_read="memory" not in body and is_loopback((asgi.get("client") or ("0.0.0.0",))[0]),  # noqa: S104
+        )
+    )
