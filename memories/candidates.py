@@ -16,11 +16,11 @@ MOST_WAITING = 1000
 
 
 def propose(
-    content: str, *, scope: str, project: str | None = None, cwd: str | None = None, harness: str = "", session: str = ""
+    content: str, *, scope: str, cwd: str | None = None, harness: str = "", session: str = ""
 ) -> Candidate | None:
     """Let a text wait, cleaned and without secrets. None if it waits already, or is no text for a memory."""
     text, _redacted = readable(content)
-    place = {"scope": scope, "project": project_to_write(project, cwd=cwd, scope=scope)}
+    place = {"scope": scope, "project": project_to_write(None, cwd=cwd, scope=scope)}
     waiting = Candidate.objects.filter(scope=scope, state=Candidate.State.WAITING)
     if poisoned(text) or waiting.filter(project=place["project"], content=text).exists():
         return None

@@ -7,12 +7,14 @@ from typing import NamedTuple
 SHORTEST, LONGEST = 8, 400
 MOST_READ = 20_000
 _SENTENCE_END = re.compile(r"(?<=[。！？])|(?<=[.!?])\s+(?![a-z])|\n+")
-_QUOTED = re.compile(r"^(?P<fence>```|~~~).*?(?:^(?P=fence)[^\n]*$|\Z)|^[ \t]*>[^\n]*$|^(?: {4}|\t)[^\n]*$", re.DOTALL | re.M)
+_QUOTED = re.compile(
+    r"^(?P<fence>```|~~~).*?(?:^(?P=fence)[^\n]*$|\Z)|^[ \t]*>[^\n]*$|^(?: {4}|\t)[^\n]*$", re.DOTALL | re.MULTILINE
+)
 
 _WHO = r"(?:we|the team|i)(?:['’](?:ve|ll|re|m|d))?(?: have| will| are| am| would)?(?: now| finally| just| all)?"
 _DECISION = re.compile(
-    rf"\b{_WHO} (?:decided|agreed|chose|settled on|standardi[sz]ed on|going (?:with|to use)|go with|use .{{1,60}} instead of"
-    r"|switched|switching|migrated|moved) \S"
+    rf"\b{_WHO} (?:decided|agreed|chose|settled on|standardi[sz]ed on|going (?:with|to use)|go with"
+    r"|use .{{1,60}} instead of|switched|switching|migrated|moved) \S"
     r"|\blet['’]?s (?:go with|stick (?:with|to)|standardi[sz]e on|use) \S"
     r"|\b(?:from now on|going forward|as of (?:now|today))\b"
     r"|\bthe (?:decision|rule|convention|policy) is\b|\bour (?:rule|convention|policy|standard) is\b"
@@ -65,6 +67,6 @@ def kind_of(sentence: str) -> str | None:
 def stated(text: str) -> Iterator[Statement]:
     """The decisions and preferences of a prompt, a sentence each."""
     for sentence in sentences(own_words(text[:MOST_READ])):
-        kind = kind_of(sentence) if SHORTEST <= len(sentence.encode()) and len(sentence) <= LONGEST else None
+        kind = kind_of(sentence) if len(sentence.encode()) >= SHORTEST and len(sentence) <= LONGEST else None
         if kind:
             yield Statement(kind, sentence)

@@ -107,3 +107,7 @@ def _make_room() -> None:
 def _leave(sentence: str, code: int) -> NoReturn:
     sys.stderr.write(f"memory-mcp: {sentence}\n")
     sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,14 +1,20 @@
-"""The process that an agent program runs for a hook: python -I -S hook.py HARNESS EVENT [--discovery FILE] [--autostart]
+"""What an agent program runs for a hook: python -I -S hook.py HARNESS EVENT [--discovery FILE] [--autostart]
 
 The hook's JSON comes on standard input, its answer leaves on standard output. Standard library only, few imports (each
 costs every prompt milliseconds). Whatever goes wrong, it ends in time, with exit code 0 and nothing printed.
 """
 
+from __future__ import annotations
+
+import _socket  # `socket` costs 6 ms more
 import json
 import os
-import socket
 import sys
 import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 BUDGET = 1.4  # seconds in all; the interpreter's start comes on top
 SPOOLING = 0.3  # of them, kept for writing down what would be lost
@@ -17,14 +23,14 @@ LARGEST_ANSWER = 1024 * 1024
 LARGEST_SPOOL = 8 * 1024 * 1024
 DEFAULT_URL = "http://127.0.0.1:8765"
 DAY = 86_400
-LOSES_TEXT = ("remember", "forget", "mind", "note", "memor", "reference", "\\u8bb0", "\\u8a18", "\\u5fd8", "记", "記", "忘")
+MAY_ASK = ("remember", "forget", "mind", "note", "memor", "reference", "\\u8bb0", "\\u8a18", "\\u5fd8")  # 记 記 忘
 KEYS = {"additionalContext", "additional_context", "message", "block", "uids", "chars", "fingerprint", "project"}
 
 started = time.monotonic()
 environ = os.environ
 
 
-def main(argv):
+def main(argv: list[str]) -> None:
     if environ.get("MEMORY_HOOK_ACTIVE") or len(argv) < 2:
         return  # started below a service that a hook started, or by mistake
     harness, event = argv[0], argv[1]
@@ -50,7 +56,7 @@ def main(argv):
         autostart(base_of(discovery), discovery, harness)
 
 
-def watch():
+def watch() -> None:
     """End in time, whatever waits: a pipe nobody writes to, a lock, a disk."""
     import signal
 
@@ -59,13 +65,13 @@ def watch():
         signal.setitimer(signal.ITIMER_REAL, left())
 
 
-def left(reserve=0.0):
+def left(reserve: float = 0.0) -> float:
     return max(0.01, BUDGET - reserve - (time.monotonic() - started))
 
 
-def wishes():
+def wishes() -> dict[str, Any]:
     """What the user set, for the service to follow."""
-    found = {"budget_ms": round(left(SPOOLING) * 1000)}
+    found: dict[str, Any] = {"budget_ms": round(left(SPOOLING) * 1000)}
     for name in ("limit", "budget_chars"):
         value = environ.get("MEMORY_PLUGIN_" + name.upper(), "")
         if value.isdigit():
@@ -78,7 +84,7 @@ def wishes():
     return found
 
 
-def discovery_file(argv):
+def discovery_file(argv: list[str]) -> str:
     if "--discovery" in argv[:-1]:
         return os.path.expanduser(argv[argv.index("--discovery") + 1])
     named = environ.get("MEMORY_DISCOVERY_FILE", "")
@@ -88,12 +94,12 @@ def discovery_file(argv):
     return os.path.abspath(os.path.expanduser(database)) + ".server.json"
 
 
-def base_of(discovery):
+def base_of(discovery: str) -> str:
     return discovery.removesuffix(".server.json")
 
 
-def own(path):
-    """An open private file of this user, or an error."""
+def own(path: str) -> tuple[int, os.stat_result]:
+    """A regular file of this user, opened. Raises OSError."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     status = os.fstat(handle)
     if status.st_mode & 0o170000 != 0o100000 or (hasattr(os, "getuid") and status.st_uid != os.getuid()):
@@ -102,40 +108,35 @@ def own(path):
     return handle, status
 
 
-def address(discovery):
+def address(discovery: str) -> tuple[str, str]:
     """Where the service is, and the token that it may be told. The file's token is for the file's service alone."""
     token = environ.get("MEMORY_PLUGIN_TOKEN") or environ.get("MEMORY_TOKEN") or ""
     given = environ.get("MEMORY_PLUGIN_URL", "").rstrip("/")
     try:
         handle, status = own(discovery)
         with os.fdopen(handle, "rb") as file:
-            found = json.loads(file.read(65536)) if not status.st_mode & 0o077 else {}
-        os.kill(int(found["pid"]), 0)
+            found = json.loads(file.read(65536)) if not status.st_mode & 0o077 or os.name != "posix" else {}
+        if os.name == "posix":
+            os.kill(int(found["pid"]), 0)  # another program may have its port by now
         url, known = str(found["url"]).rstrip("/"), str(found.get("token", ""))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         url, known = DEFAULT_URL, ""
     return (given, token or (known if given == url else "")) if given else (url, token or known)
 
 
-def ask(url, token, harness, event, body):
+def ask(url: str, token: str, harness: str, event: str, body: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
     """The answer and "ok"; or None and why: "down", "slow", "failed", "refused"."""
     scheme, _, rest = url.partition("://")
     place, _, prefix = rest.partition("/")
-    host, _, port = place.rpartition(":") if place[-1:].isdigit() and ":" in place else (place, "", "")
     content = json.dumps(body).encode()
     head = f"POST /{prefix + '/' if prefix else ''}hook/{harness}?event={event} HTTP/1.0\r\nHost: {place}\r\n"
     head += f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n"
     head += f"Authorization: Bearer {token}\r\n\r\n" if token else "\r\n"
     try:
-        number = int(port or (443 if scheme == "https" else 80))
-        connection = socket.create_connection((host.strip("[]"), number), left(SPOOLING))
+        connection = connect(place, tls=scheme == "https")
     except OSError:
         return None, "down"
     try:
-        if scheme == "https":
-            import ssl
-
-            connection = ssl.create_default_context().wrap_socket(connection, server_hostname=host.strip("[]"))
         connection.settimeout(left(SPOOLING))
         connection.sendall(head.encode("latin-1") + content)
         reply = receive(connection)
@@ -152,18 +153,45 @@ def ask(url, token, harness, event, body):
     return (answer, "ok") if harmless(answer) else (None, "failed")
 
 
-def receive(connection):
-    reply = b""
-    while len(reply) < LARGEST_ANSWER:
+def connect(place: str, *, tls: bool) -> _socket.socket:
+    host, _, port = place.rpartition(":") if place[-1:].isdigit() and ":" in place else (place, "", "")
+    name = host.strip("[]")
+    found = _socket.getaddrinfo(name.encode(), int(port or (443 if tls else 80)), 0, _socket.SOCK_STREAM)
+    for family, kind, protocol, _, where in found:
+        connection = _socket.socket(family, kind, protocol)
+        connection.settimeout(left(SPOOLING))
+        try:
+            connection.connect(where)
+        except OSError:
+            connection.close()
+            continue
+        if not tls:
+            return connection
+        import socket
+        import ssl
+
+        plain = socket.socket(fileno=connection.detach())
+        plain.settimeout(left(SPOOLING))
+        return ssl.create_default_context().wrap_socket(plain, server_hostname=name)
+    raise OSError(place)
+
+
+def receive(connection: _socket.socket) -> bytes:
+    reply, end = b"", LARGEST_ANSWER
+    while len(reply) < end:
         connection.settimeout(left(SPOOLING))
         part = connection.recv(65536)
         if not part:
             break
         reply += part
+        head, found, _ = reply.lower().partition(b"\r\n\r\n")
+        length = head.partition(b"content-length:")[2].partition(b"\r\n")[0].strip()
+        if found and length.isdigit():
+            end = min(end, len(head) + 4 + int(length))
     return reply
 
 
-def harmless(answer):
+def harmless(answer: Any) -> bool:
     """Whether an answer tells the harness nothing but a text: never to stop, block or allow anything."""
     if not isinstance(answer, dict):
         return False
@@ -173,13 +201,13 @@ def harmless(answer):
     return told and not keys and answer.get("continue", True) is True
 
 
-def show(answer):
+def show(answer: dict[str, Any]) -> None:
     if answer:
         sys.stdout.buffer.write(json.dumps(answer).encode())
         sys.stdout.buffer.flush()
 
 
-def transcript_tail(path, below=None):
+def transcript_tail(path: object, below: str | None = None) -> dict[str, Any] | None:
     """The last whole lines of a transcript, and where they start in it; None if it is not to be read.
 
     `below`: only under this folder of the user's home, and only a file of lines of JSON.
@@ -204,9 +232,9 @@ def transcript_tail(path, below=None):
     return {"start": start + first, "text": content.decode("utf-8", "replace")} if content else None
 
 
-def spool(base, harness, event, raw, transcript):
+def spool(base: str, harness: str, event: str, raw: dict[str, Any], transcript: dict[str, Any] | None) -> None:
     """Write down, without secrets, what the service must not miss. It reads this when it is back."""
-    if event == "UserPromptSubmit" and not any(sign in json.dumps(raw).lower() for sign in LOSES_TEXT):
+    if event == "UserPromptSubmit" and not any(sign in json.dumps(raw).lower() for sign in MAY_ASK):
         return
     sys.path.append(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
     from memsite.harnesses import spooled
@@ -214,7 +242,7 @@ def spool(base, harness, event, raw, transcript):
     spooled.append(base + ".spool.jsonl", spooled.lines(harness, event, raw, transcript), largest=LARGEST_SPOOL)
 
 
-def autostart(base, discovery, harness):
+def autostart(base: str, discovery: str, harness: str) -> None:
     """Start the service, once however many sessions begin, and say so at most once a day."""
     import fcntl
     import subprocess

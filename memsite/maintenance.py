@@ -7,6 +7,7 @@ from collections.abc import Callable
 from memories import clock, embedders, embedding, lifecycle
 from memories.embedders import EmbeddingFailed
 from memories.lifecycle import Progress, Purged
+from memsite import spool
 from telemetry import services as telemetry
 
 RETRY_SECONDS = 60.0
@@ -14,8 +15,9 @@ log = logging.getLogger(__name__)
 
 
 def purge(*, actor: str, progress: Progress | None = None) -> Purged:
-    """Remove what is forgotten or expired, and what other tables kept of it."""
+    """Remove what is forgotten or expired, and what other tables and the spool kept of it."""
     telemetry.purge(now=clock.now())
+    spool.scrub()
     return lifecycle.purge(actor=actor, scrub=(telemetry.forget_queries,), progress=progress)
 
 

@@ -5,8 +5,9 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -98,8 +99,10 @@ def _lines(file: Path) -> list[bytes]:
 
 def _keep(line: bytes) -> bool:
     try:
-        draft = _draft(json.loads(line))
-        if not _is_kept(draft):
+        given = json.loads(line)
+        at = min(clock.moment(given["at"], name="at") or clock.now(), clock.now())
+        draft = _draft(given, at=at)
+        if not _is_kept(draft, at=at):
             remember(draft)
     except MemoriesError as error:
         if error.status >= 500:
@@ -112,25 +115,23 @@ def _keep(line: bytes) -> bool:
     return True
 
 
-def _draft(line: dict[str, Any]) -> Draft:
+def _draft(line: dict[str, Any], *, at: datetime) -> Draft:
     if line["source"] not in SOURCES:
         raise ValueError(line["source"])
-    now = clock.now()
-    at = clock.moment(str(line["at"]), name="at") or now
     return Draft(
         content=str(line["content"]),
         source=line["source"],
         cwd=str(line.get("cwd", "")),
         harness=str(line.get("harness", "")),
         session=str(line.get("session", "")),
-        valid_from=min(at, now),
+        valid_from=at,
     )
 
 
-def _is_kept(draft: Draft) -> bool:
+def _is_kept(draft: Draft, *, at: datetime) -> bool:
     """Whether a drain that was killed remembered it: what a person forgot since then does not come back."""
     text, _redacted = readable(draft.content)
-    same = Memory.objects.filter(content_hash=content_hash(text), valid_from=draft.valid_from)
+    same = Memory.objects.filter(content_hash=content_hash(text), valid_from=at)
     return same.filter(harness=draft.harness, session=draft.session).exists()
 
 
@@ -143,10 +144,12 @@ def _erase(file: Path) -> None:
     file.unlink()
 
 
-def scrub(_uids: Sequence[str] = ()) -> None:
-    """Leave no text behind that a purge removes. Lines that wait are remembered, so that the next purge sees them."""
-    with contextlib.suppress(MemoriesError, DatabaseError):
+def scrub() -> None:
+    """Before a purge: what waits is remembered and erased here, so that no copy outlives its memory."""
+    try:
         drain()
+    except (MemoriesError, DatabaseError):
+        log.exception("The spool of the hooks could not be drained.")
 
 
 def drain_for_ever(stop: threading.Event | None = None) -> None:

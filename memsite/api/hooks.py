@@ -30,7 +30,7 @@ class ClientIn(Schema):
     budget_ms: float = BUDGET_MS
     limit: int = 5
     budget_chars: int = 2000
-    tool_capture: list[str] = []
+    tool_capture: list[str] = Field(default_factory=list)
     chat_capture: bool = False
     transcript: TailIn | None = None
 

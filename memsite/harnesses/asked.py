@@ -11,18 +11,19 @@ _POLITE = (
     r"|(?:请|請|麻烦|麻煩|帮我|幫我|你要|你|一定要?|务必|務必|另外|还有|還有|也|要)[，,]?)"
 )
 _VERBS = (
-    r"(?P<verb>remember\b|(?:do not|don['’]?t|never) (?:ever )?forget\b|(?:keep|bear) in mind\b"
+    r"(?:remember\b|(?:do not|don['’]?t|never) (?:ever )?forget\b|(?:keep|bear) in mind\b"
     r"|(?:make|take) (?:a )?note\b|note (?=for (?:later|next time|the future)\b)|memori[sz]e\b"
     r"|(?:save|store|add|put) (?:this|that|it )?(?: ?(?:to|in|into) (?:your |the )?memory)\b|for future reference\b"
     r"|note\b(?= that [^\n]{3,400}? for (?:later|next time|the future|future reference)\b)"
     "|记住|记得|记一下|记下来?|记着|别忘了?|不要忘(?:记|了)|記住|記得|記一下|記下來?|別忘了?|不要忘(?:記|了))"
 )
 _LINK = (
-    r"(?P<link>(?:[ ]?for (?:later|next time|the future|future reference))?(?:[ ]?(?:that|of|this|these|the following))?"
-    r"(?:一下|以下|这点|這點|这个|這個)?[ ]*(?P<mark>[:：]|[,，]|[ ][-–—])?\s*)"
+    r"(?:[ ]?for (?:later|next time|the future|future reference))?(?:[ ]?(?:that|of|this|these|the following))?"
+    r"(?:一下|以下|这点|這點|这个|這個)?[ ]*(?P<mark>[:：]|[,，]|[ ][-–—])?\s*"
 )
 _REQUEST = re.compile(
-    rf"(?:^[ \t]*(?:[-*•]\s+)?|(?<=[.!?;])[ ]+|(?<=[。！？；])){_POLITE}{{0,4}}{_VERBS}{_LINK}", re.IGNORECASE | re.M
+    rf"(?:^[ \t]*(?:[-*•]\s+)?|(?<=[.!?;])[ ]+|(?<=[。！？；])){_POLITE}{{0,4}}{_VERBS}{_LINK}",
+    re.IGNORECASE | re.MULTILINE,
 )
 _FOR_LATER = re.compile(r"[ ]*\bfor (?:later|next time|the future|future reference)\b", re.IGNORECASE)
 _NOTHING = re.compile(

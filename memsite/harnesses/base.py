@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 type Json = Mapping[str, Any]
 
@@ -53,7 +53,7 @@ class Harness:
     """Reads the JSON of a hook and writes its answer."""
 
     name = ""
-    events: Mapping[str, Event] = {event.value: event for event in Event}
+    events: ClassVar[Mapping[str, Event]] = {event.value: event for event in Event}
     """What the harness calls each event."""
     folder = ""
     """Where it keeps its transcripts, below the home of the user; "" if nothing is read by the service itself."""

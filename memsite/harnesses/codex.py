@@ -1,4 +1,4 @@
-"""Codex. It refuses an answer with a key that it does not know; what it tells its model beside the user it writes down."""
+"""Codex. It refuses an answer with a key that it does not know."""
 
 from collections.abc import Mapping
 

@@ -57,7 +57,7 @@ class Hook:
         return self.harness.session(self.raw)
 
     @property
-    def place(self) -> dict[str, str]:
+    def place(self) -> dict[str, Any]:
         return {"scope": self.scope, "harness": self.harness.name, "session": self.session}
 
     @property

@@ -1,4 +1,4 @@
-"""Gemini CLI. Its event before compression comes with every turn; only one that a person asked for is sure to compress."""
+"""Gemini CLI. Its event before compression comes with every turn: only a person's order surely compresses."""
 
 from typing import ClassVar
 

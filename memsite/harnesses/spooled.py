@@ -1,4 +1,4 @@
-"""What hook.py writes down while no service answers. Standard library only; the service drains it by `memsite.spool`."""
+"""What hook.py writes down while no service answers; `memsite.spool` drains it. Standard library only."""
 
 import json
 import os
@@ -54,7 +54,7 @@ def append(path: str, new: Iterable[Line], *, largest: int) -> None:
     written = [json.dumps(line).encode() + b"\n" for line in new]
     if not written:
         return
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120 - pathlib is slow to import
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     handle = _locked(path)
     try:
         room = largest - os.fstat(handle).st_size
@@ -74,7 +74,7 @@ def _locked(path: str) -> int:
         handle = os.open(path, flags, 0o600)
         lock(handle)
         try:
-            if os.path.samestat(os.fstat(handle), os.stat(path)):  # noqa: PTH116
+            if os.path.samestat(os.fstat(handle), os.stat(path)):
                 return handle
         except FileNotFoundError:
             pass
