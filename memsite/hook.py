@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 BUDGET = 1.4  # seconds in all; the interpreter's start comes on top
 SPOOLING = 0.3  # of them, kept for writing down what would be lost
-TAIL = 512 * 1024
+TAIL = 2 * 1024 * 1024  # Claude Code writes whole requests between the turns: 160 KB for four short ones
 LARGEST_ANSWER = 1024 * 1024
 LARGEST_SPOOL = 8 * 1024 * 1024
 DEFAULT_URL = "http://127.0.0.1:8765"

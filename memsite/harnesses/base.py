@@ -104,7 +104,9 @@ class Harness:
         message = record.get("message")
         if not isinstance(message, Mapping):
             message = record
-        role = _role(message.get("role") or record.get("type"))
+        elif not _role(record.get("type") or record.get("role") or message.get("role")):
+            return None  # a request to the model, written down whole
+        role = _role(message.get("role") or record.get("role") or record.get("type"))
         text = spoken(next((message[name] for name in ("content", "parts", "text") if name in message), None))
         return Turn(role, text) if role and text else None
 
