@@ -214,12 +214,12 @@ def transcript_tail(path: object, below: str | None = None) -> dict[str, Any] | 
     """
     if not path or not isinstance(path, str) or below == "":
         return None
-    real = os.path.realpath(os.path.expanduser(path))
-    if below is not None:
-        home = os.path.realpath(os.path.join(os.path.expanduser("~"), below))
-        if not real.startswith(home + os.sep) or not real.endswith(".jsonl"):
-            return None
     try:
+        real = os.path.realpath(os.path.expanduser(path))
+        if below is not None:
+            home = os.path.realpath(os.path.join(os.path.expanduser("~"), below))
+            if not real.startswith(home + os.sep) or not real.endswith(".jsonl"):
+                return None
         handle, status = own(real)
         with os.fdopen(handle, "rb") as file:
             start = max(0, status.st_size - TAIL)

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.http import HttpRequest
 from ninja import Body, Router, Schema
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationError, field_validator
 
 from memories.errors import Rejected
 from memsite.api import who
@@ -40,10 +40,6 @@ class ClientIn(Schema):
         return value.split(",") if isinstance(value, str) else value
 
 
-class HookIn(Schema):
-    memory: ClientIn = ClientIn()
-
-
 @router.post("/hook/{harness}", response=dict[str, Any], summary="A hook of an agent program fired")
 def fire(
     request: HttpRequest, harness: str, body: Body[dict[str, Any]], event: str = "", scope: str | None = None
@@ -56,7 +52,7 @@ def fire(
         if not event and "hook_event_name" not in body:
             raise Rejected("Name the event: ?event=UserPromptSubmit, SessionStart, PostToolUse or PreCompact.")
         return {}
-    client = HookIn.model_validate({"memory": body.get("memory") or {}}).memory
+    client = _client(body.get("memory") or {})
     asgi = getattr(request, "scope", {})
     received = asgi.get("memories.received", time.monotonic())
     return events.answer(
@@ -75,3 +71,11 @@ def fire(
             may_read="memory" not in body and is_loopback((asgi.get("client") or ("0.0.0.0",))[0]),  # noqa: S104
         )
     )
+
+
+def _client(given: object) -> ClientIn:
+    try:
+        return ClientIn.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise Rejected(f"memory.{'.'.join(map(str, first['loc']))}: {first['msg']}.") from None
