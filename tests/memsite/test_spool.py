@@ -3,7 +3,7 @@
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -174,10 +174,6 @@ def test_it_is_drained_at_once_and_then_again_and_again(place: Path, monkeypatch
 
 class TestWritten:
     """What hook.py makes of an event."""
-
-    @pytest.fixture(autouse=True)
-    def _no_database(self) -> Iterator[None]:
-        yield
 
     def lines(self, event: str, raw: dict[str, Any], transcript: Any = None, name: str = "claude") -> list[str]:
         found = list(spooled.lines(name, event, {"session_id": "s1", "cwd": "/w/a/b", **raw}, transcript))
