@@ -164,4 +164,4 @@ def test_what_claude_code_hears_runs_and_compacts_away_is_kept(claude: Claude, s
     assert "User: Remember that our staging database is called blueberry." in kept
     assert not any("semantic-memory" in text or FACT in text for text in kept)
     injections = service.ask("GET", "/api/injections")[1]["items"]
-    assert [one["hook"] for one in injections][-1] == "UserPromptSubmit"
+    assert [one["hook"] for one in injections] == ["SessionStart", "UserPromptSubmit"]  # told again after it
