@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 SHORTEST, LONGEST = 8, 400
-MOST_READ = 20_000
+MOST_READ = 10_000
+"""Characters of either end: between them stands what was pasted."""
 _SENTENCE_END = re.compile(r"(?<=[。！？])|(?<=[.!?])\s+(?![a-z])|\n+")
 _QUOTED = re.compile(
     r"^(?P<fence>```|~~~).*?(?:^(?P=fence)[^\n]*$|\Z)|^[ \t]*>[^\n]*$|^(?: {4}|\t)[^\n]*$", re.DOTALL | re.MULTILINE
@@ -47,7 +48,9 @@ class Statement(NamedTuple):
 
 
 def own_words(text: str) -> str:
-    """A prompt without what is quoted in it: code and pasted text say what others stated."""
+    """A prompt without what is quoted in it: code and pasted text say what others stated. Of a long one both ends."""
+    if len(text) > 2 * MOST_READ:
+        text = f"{text[:MOST_READ]}\n\n{text[-MOST_READ:]}"
     return _QUOTED.sub("", text)
 
 
@@ -66,7 +69,7 @@ def kind_of(sentence: str) -> str | None:
 
 def stated(text: str) -> Iterator[Statement]:
     """The decisions and preferences of a prompt, a sentence each."""
-    for sentence in sentences(own_words(text[:MOST_READ])):
+    for sentence in sentences(own_words(text)):
         kind = kind_of(sentence) if len(sentence.encode()) >= SHORTEST and len(sentence) <= LONGEST else None
         if kind:
             yield Statement(kind, sentence)

@@ -53,8 +53,7 @@ def fire(
             raise Rejected("Name the event: ?event=UserPromptSubmit, SessionStart, PostToolUse or PreCompact.")
         return {}
     client = _client(body.get("memory") or {})
-    asgi = getattr(request, "scope", {})
-    received = asgi.get("memories.received", time.monotonic())
+    received = getattr(request, "scope", {}).get("memories.received", time.monotonic())
     return events.answer(
         events.Hook(
             harness=program,
@@ -68,7 +67,7 @@ def fire(
             tool_capture=client.tool_capture,
             chat_capture=client.chat_capture,
             tail=Tail(client.transcript.start, client.transcript.text) if client.transcript else None,
-            may_read="memory" not in body and is_loopback((asgi.get("client") or ("0.0.0.0",))[0]),  # noqa: S104
+            may_read="memory" not in body and _is_from_here(request),
         )
     )
 
@@ -79,3 +78,10 @@ def _client(given: object) -> ClientIn:
     except ValidationError as error:
         first = error.errors()[0]
         raise Rejected(f"memory.{'.'.join(map(str, first['loc']))}: {first['msg']}.") from None
+
+
+def _is_from_here(request: HttpRequest) -> bool:
+    """Whether a program of this machine asks, not a proxy for another one."""
+    peer: tuple[str, int] | None = getattr(request, "scope", {}).get("client")
+    forwarded = {"Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via"} & set(request.headers)
+    return peer is not None and is_loopback(peer[0]) and not forwarded

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from memories.stated import MOST_READ, own_words, sentences
+from memories.stated import own_words, sentences
 
 _POLITE = (
     r"(?:(?:please|pls|also|and|ok(?:ay)?|so|hey|hi|btw|by the way|well|yes|no|important|now|then)[,:!]?[ ]+"
@@ -44,8 +44,7 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 
 def asked_to_keep(prompt: str) -> list[str]:
     """The texts that a prompt asks to remember."""
-    text = own_words(prompt[:MOST_READ])
-    return list(dict.fromkeys(_requests(text)))
+    return list(dict.fromkeys(_requests(own_words(prompt))))
 
 
 def _requests(text: str) -> Iterator[str]:

@@ -41,11 +41,9 @@ _OUTPUTS = (
 _CALLS = ("command", "cmd", "script", "file_path", "filePath", "path", "pattern", "query", "url", "prompt")
 LONGEST_CALL = 500
 # What a harness puts into a user's turn by itself. Ours is removed by `memories.cleaning`, wherever it stands.
-_LT, _GT = r"(?:<|&lt;)", r"(?:>|&gt;)"
 _INSERTED = re.compile(
-    rf"{_LT}(?P<tag>hook_context|hook_result|system[-_]reminder|environment_context|user_instructions|local-command-\w+"
-    rf"|command-name|command-message|command-args)\b[^<>]{{0,200}}?{_GT}.*?{_LT}/(?P=tag){_GT}",
-    re.DOTALL,
+    r"(?:<|&lt;)(?P<end>/?)(?P<tag>hook_context|hook_result|system[-_]reminder|environment_context|user_instructions"
+    r"|local-command-\w{1,20}|command-name|command-message|command-args)\b[^<>&]{0,200}(?:>|&gt;)"
 )
 
 
@@ -191,4 +189,11 @@ def unquoted(text: str) -> str:
 
 def typed(text: str) -> str:
     """What the person wrote, without what the harness wrote beside it."""
-    return _INSERTED.sub("", text) if "<" in text or "&lt;" in text else text
+    pieces, opened, position = [], None, 0
+    for tag in _INSERTED.finditer(text):
+        if opened is None and not tag["end"]:
+            opened = tag
+        elif opened is not None and tag["end"] and tag["tag"] == opened["tag"]:
+            pieces.append(text[position : opened.start()])
+            position, opened = tag.end(), None
+    return "".join((*pieces, text[position:]))

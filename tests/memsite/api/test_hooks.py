@@ -230,6 +230,12 @@ def test_the_service_reads_no_other_file(stack: Callable[..., Rest], transcript:
     assert from_http_hook(stack, transcript, name="codex") == []
 
 
+def test_for_another_machine_behind_a_proxy_nothing_is_read(stack: Callable[..., Rest], transcript: Path) -> None:
+    body = {"session_id": "s1", "hook_event_name": "PreCompact", "transcript_path": str(transcript)}
+    assert stack().post("/hook/claude", body, **{"X-Forwarded-For": "192.0.2.1"}).json == {}
+    assert texts("compaction") == []
+
+
 def test_with_a_transcript_sent_or_from_elsewhere_no_path_is_opened(rest: Rest, transcript: Path) -> None:
     body = {"session_id": "s1", "transcript_path": str(transcript)}
     rest.post("/hook/claude?event=PreCompact", {**body, "memory": {}})

@@ -56,6 +56,12 @@ def test_talk_about_remembering_is_no_order(prompt: str) -> None:
     assert asked_to_keep(prompt) == []
 
 
+def test_an_order_at_either_end_of_a_long_prompt_is_found() -> None:
+    log = "2026-03-01 INFO request served\n" * 10_000
+    prompt = f"Remember that the port is 80.\n{log}Remember that the host is db1."
+    assert asked_to_keep(prompt) == ["the port is 80.", "the host is db1."]
+
+
 def test_several_orders_are_kept_singly() -> None:
     prompt = "Remember that the port is 80. Remember that the host is db1. Then deploy."
     assert asked_to_keep(prompt) == ["the port is 80.", "the host is db1."]
