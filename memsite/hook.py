@@ -236,10 +236,26 @@ def spool(base: str, harness: str, event: str, raw: dict[str, Any], transcript: 
     """Write down, without secrets, what the service must not miss. It reads this when it is back."""
     if event == "UserPromptSubmit" and not any(sign in json.dumps(raw).lower() for sign in MAY_ASK):
         return
+    if event == "PreCompact" and hasattr(os, "fork") and not leave_behind():
+        return
     sys.path.append(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
     from memsite.harnesses import spooled
 
     spooled.append(base + ".spool.jsonl", spooled.lines(harness, event, raw, transcript), largest=LARGEST_SPOOL)
+
+
+def leave_behind() -> bool:
+    """Go on in a child that nobody waits for, as megabytes may take longer than there is. True in the child."""
+    import signal
+
+    if os.fork():
+        return False
+    os.setsid()
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(nowhere, stream)
+    return True
 
 
 def autostart(base: str, discovery: str, harness: str) -> None:

@@ -198,6 +198,7 @@ def test_without_a_service_nothing_is_said_and_only_what_must_not_be_lost_is_wri
     path = home.path / "t.jsonl"
     path.write_text(json.dumps(line) + "\n")
     assert run(home, "PreCompact", {**PROMPT, "transcript_path": str(path)}).is_silent
+    until(lambda: len(spooled(home)) == 3)
     assert [(one["source"], one["content"]) for one in spooled(home)] == [
         ("chat", "the key is [redacted:aws-access-key]."),
         ("chat", "部署密钥每周二轮换"),
@@ -224,8 +225,22 @@ def test_the_plugin_hands_over_what_it_could_not_send(home: Home) -> None:
         "memory": {"budget_ms": 1000},
     }
     assert run(home, "PreCompact", raw, harness="opencode").is_silent
-    [line] = spooled(home)
+    [line] = until(lambda: spooled(home))
     assert (line["harness"], line["content"]) == ("opencode", "User: the cart lives in Redis now")
+
+
+def test_a_large_transcript_is_written_down_though_the_agent_does_not_wait(
+    home: Home, lying: Callable[[bytes | None], Liar]
+) -> None:
+    said = [f"Paragraph {number}: " + "the cart lives in Redis and nowhere else. " * 30 for number in range(1500)]
+    path = home.path / "t.jsonl"
+    lines = (json.dumps({"type": "user", "message": {"role": "user", "content": text}}) for text in said)
+    path.write_text("\n".join(lines) + "\n")
+    publish(home, lying(None).url)
+    assert run(home, "PreCompact", {**PROMPT, "transcript_path": str(path)}).is_silent
+    written = until(lambda: [one for one in spooled(home) if "Paragraph 1499:" in one["content"]])
+    assert len(written) == 1
+    assert path.stat().st_size > hook.TAIL / 2
 
 
 HANGING = [None, b"HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{"]
