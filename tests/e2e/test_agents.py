@@ -36,7 +36,8 @@ class Agents:
     def accept(self, program: str, *options: str) -> str:
         plugin = ["--plugin", str(PLUGIN)] if program == "opencode" else []
         command = [sys.executable, str(self.checks / "accept.py"), "--only", program, "--hook", HOOK, *plugin, *options]
-        env = {**os.environ, "HARNESS_DIR": str(self.programs)}
+        kept = {name: value for name, value in os.environ.items() if name != "PWD"}  # opencode believes it
+        env = {**kept, "HARNESS_DIR": str(self.programs)}
         done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=400, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
