@@ -2,6 +2,7 @@
 
 import io
 import logging
+import time
 
 from django.apps import apps
 from django.contrib.staticfiles.views import serve as serve_static
@@ -51,6 +52,7 @@ class ApiHandler(ASGIHandler):
         body = await _read(receive)
         if body is None:
             return
+        scope["memories.received"] = time.monotonic()  # waiting for a thread counts
         run = pool.write if scope["path"] in WRITES else pool.run
         status, headers, content = await run(self.answer, scope, body)
         await send({"type": "http.response.start", "status": status, "headers": headers})

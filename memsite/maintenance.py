@@ -14,6 +14,7 @@ from memories.embedders import EmbeddingFailed
 from memories.lifecycle import Progress, Purged
 from memories.transfer.appending import appending
 from memories.truth import judges, judging
+from memsite import spool
 from memsite.env import beside
 from telemetry import services as telemetry
 
@@ -24,11 +25,12 @@ log = logging.getLogger(__name__)
 
 
 def purge(*, actor: str, archive: Path | None = None, progress: Progress | None = None) -> Purged:
-    """Remove what is forgotten or expired, and what other tables kept of it.
+    """Remove what is forgotten or expired, and what other tables and the spool kept of it.
 
     What has expired is appended to the file `archive` first; if it cannot be written, nothing more is removed.
     """
     telemetry.purge(now=clock.now())
+    spool.scrub()
     scrub = (telemetry.forget_queries,)
     if archive is None:
         return lifecycle.purge(actor=actor, scrub=scrub, progress=progress)

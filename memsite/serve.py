@@ -146,6 +146,19 @@ def work_in_background() -> None:
         threading.Thread(target=work, name=work.__name__, daemon=True).start()
 
 
+def drain_in_background(when: Callable[[], bool] = lambda: True) -> None:
+    """Remember what hooks wrote down while no service answered, at once and from then on."""
+
+    def work() -> None:
+        from memsite.spool import drain_for_ever  # noqa: PLC0415 - not needed to begin serving
+
+        while not when():
+            time.sleep(0.2)
+        drain_for_ever()
+
+    threading.Thread(target=work, name="spool", daemon=True).start()
+
+
 class _Server(uvicorn.Server):
     """Makes its announcement when it really serves, and takes it back before it stops listening."""
 
@@ -156,6 +169,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
         self.announcement.make()
+        drain_in_background()
         maintain_at_start()
         work_in_background()
 

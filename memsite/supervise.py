@@ -9,7 +9,14 @@ from gunicorn.arbiter import Arbiter
 
 from memsite.discovery import health
 from memsite.guard import App
-from memsite.serve import GRACE_SECONDS, Announcement, load_application, maintain_at_start, work_in_background
+from memsite.serve import (
+    GRACE_SECONDS,
+    Announcement,
+    drain_in_background,
+    load_application,
+    maintain_at_start,
+    work_in_background,
+)
 
 
 def serve_in_processes(listener: socket.socket, announcement: Announcement, *, workers: int) -> None:
@@ -54,6 +61,7 @@ class _Supervised(BaseApplication):  # type: ignore[misc]  # gunicorn has no typ
 
 def _after_start(worker: Any, url: str) -> None:
     work_in_background()
+    drain_in_background(lambda: answers(url))  # in each: of several one drains, and a worker may be replaced
     if worker.age == 1:
         maintain_at_start(lambda: answers(url))
 

@@ -1,5 +1,6 @@
 """What a session has in its context, and the record of what was injected."""
 
+import contextlib
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -77,8 +78,16 @@ def _context(row: HarnessSession) -> Context:
     return Context(frozenset(uids), last or "")
 
 
-def report(injection: Report) -> int:
-    """Record an injection. Unknown and foreign uids are left out; returns how many memories were counted."""
+def report(injection: Report, *, most_wait_ms: int | None = None) -> int:
+    """Record an injection. Unknown and foreign uids are left out; returns how many memories were counted.
+
+    With `most_wait_ms` it raises OperationalError rather than wait longer for another writer.
+    """
+    with contextlib.nullcontext() if most_wait_ms is None else search.patience(most_wait_ms):
+        return _report(injection)
+
+
+def _report(injection: Report) -> int:
     now = clock.now()
     injection = replace(
         injection,

@@ -1,5 +1,5 @@
 """The stock admin's view of the domain. Rules stay in the domain; this shows and calls it."""
 
-from memories.admin import access, audit, conflicts, memory
+from memories.admin import access, audit, candidates, conflicts, memory
 
-__all__ = ["access", "audit", "conflicts", "memory"]
+__all__ = ["access", "audit", "candidates", "conflicts", "memory"]

@@ -2,7 +2,7 @@
 
 from ninja import NinjaAPI
 
-from memsite.api import health, maintenance, memories, telemetry, truth
+from memsite.api import health, hooks, maintenance, memories, telemetry, truth
 from memsite.api.errors import install
 from memsite.api.parsing import JsonParser
 from memsite.api.rendering import ExactRenderer
@@ -20,6 +20,7 @@ api = NinjaAPI(
 api.add_router("", health.router, tags=["service"])
 api.add_router("", memories.router, tags=["memories"])
 api.add_router("", truth.router, tags=["truth"])
+api.add_router("", hooks.router, tags=["hooks"])
 api.add_router("", telemetry.router, tags=["injections"])
 api.add_router("/api/maintenance", maintenance.router, tags=["maintenance"])
 install(api)

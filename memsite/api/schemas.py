@@ -281,6 +281,11 @@ class InjectionTotalsOut(Schema):
     most_injected: list[MostInjectedOut]
 
 
+class SpoolOut(Schema):
+    lines: int
+    bytes: int
+
+
 class StatsOut(Schema):
     memories: MemoryTotalsOut
     vectors: VectorTotalsOut
@@ -288,6 +293,7 @@ class StatsOut(Schema):
     embedder: EmbedderOut
     calibration: str = Field(description="What relevance was calibrated for")
     injections: InjectionTotalsOut
+    spool: SpoolOut = Field(description="What hooks wrote down and the service did not read yet")
 
 
 class PurgedOut(Schema):

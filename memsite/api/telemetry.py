@@ -16,9 +16,11 @@ from memsite.api.schemas import (
     MostInjectedOut,
     ReportIn,
     ReportOut,
+    SpoolOut,
     StatsOut,
     VectorTotalsOut,
 )
+from memsite.spool import spool_state
 from telemetry import services as telemetry
 
 router = Router()
@@ -73,4 +75,5 @@ def read_stats(request: HttpRequest) -> StatsOut:
         embedder=EmbedderOut.of(embedder),
         calibration=embedder.calibration,
         injections=InjectionTotalsOut(**{**vars(usage), "most_injected": most}),
+        spool=SpoolOut(**vars(spool_state())),
     )

@@ -56,6 +56,25 @@ REPORT = {
     "chars": NUMBER | ANY,
     **dict.fromkeys(("scope", "project", "cwd", "harness", "session", "hook", "query", "fingerprint"), TEXT | ANY),
 }
+HOOK = {
+    "prompt": TEXT | ANY,
+    "tool_name": st.sampled_from(["Bash", "bash"]) | ANY,
+    **dict.fromkeys(("tool_input", "tool_response", "tool_output", "toolResult", "toolArgs", "messages"), ANY),
+    **dict.fromkeys(
+        ("session_id", "sessionId", "cwd", "source", "trigger", "transcript_path", "hook_event_name"), TEXT | ANY
+    ),
+    "workspace_roots": TEXTS,
+    "memory": st.fixed_dictionaries(
+        {"tool_capture": st.just("*"), "chat_capture": st.just(value=True)},
+        optional={
+            "budget_ms": NUMBER,
+            "limit": NUMBER,
+            "budget_chars": NUMBER,
+            "transcript": st.fixed_dictionaries({"start": st.integers(0, 99), "text": TEXT | ANY.map(json.dumps)}),
+        },
+    )
+    | ANY,
+}
 PATCH = {"content": TEXT | ANY, "tags": TEXTS, **dict.fromkeys(("kind", "project", "pinned", "correction"), TEXT | ANY)}
 FILTERS = dict.fromkeys(
     ("scope", "project", "kind", "tier", "source", "harness", "tag", "state", "q"), TEXT.map(lambda text: text[:50])
@@ -98,6 +117,17 @@ def test_a_report_never_faults(body: dict[str, Any]) -> None:
 
 
 @FUZZ
+@given(
+    a_few_of(HOOK, session_id="s1", cwd="/w/a/b", prompt="remember that the parrot is green", tool_name="Bash"),
+    st.sampled_from(["claude", "codex", "copilot", "cursor", "gemini", "kimi", "opencode", "qwen"]),
+    st.sampled_from(["UserPromptSubmit", "SessionStart", "PostToolUse", "PreCompact"]),
+)
+def test_a_hook_never_faults(body: dict[str, Any], harness: str, event: str) -> None:
+    remember(Draft(content="The parrot is green."))
+    assert status("POST", f"/hook/{harness}?event={event}", body) < 500
+
+
+@FUZZ
 @given(a_few_of(PATCH))
 def test_a_change_never_faults(body: dict[str, Any]) -> None:
     remember(Draft(content="The parrot is green."))
@@ -114,7 +144,10 @@ def test_a_listing_never_faults(query: dict[str, Any], path: str) -> None:
 
 
 @FUZZ
-@given(st.sampled_from(["/ingest", "/recall", "/inject/report"]), st.binary() | ANY.map(json.dumps).map(str.encode))
+@given(
+    st.sampled_from(["/ingest", "/recall", "/inject/report", "/hook/claude?event=PreCompact"]),
+    st.binary() | ANY.map(json.dumps).map(str.encode),
+)
 def test_a_body_of_any_bytes_never_faults(path: str, body: bytes) -> None:
     client = Client(raise_request_exception=False)
     assert client.generic("POST", path, body, "application/json").status_code < 500

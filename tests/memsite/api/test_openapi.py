@@ -6,6 +6,7 @@ from tests.memsite.api.conftest import Rest
 CALLS = {
     "/ingest": {"post"},
     "/recall": {"post"},
+    "/hook/{harness}": {"post"},
     "/inject/report": {"post"},
     "/health": {"get"},
     "/api/stats": {"get"},
