@@ -1,22 +1,21 @@
 """The database, its indexes, the model and what waits: looked at, never made or changed."""
 
-import contextlib
 from collections.abc import Iterator
-from pathlib import Path
 
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
 from memories import embedders, lifecycle, listing
 from memories.errors import MemoriesError
+from memsite import spool
 from memsite.doctor.finding import Finding, fail, ok, warn
-from memsite.env import Env, beside
+from memsite.env import Env
 from memsite.store import check_is_ours
 
 
 def findings(env: Env) -> Iterator[Finding]:
     yield from _model(env)
-    yield from _spool(env)
+    yield from _spool()
     if not env.database.exists():
         yield warn(f"There is no database at {env.database} yet", "the first start of the service makes it")
         return
@@ -66,16 +65,10 @@ def _model(env: Env) -> Iterator[Finding]:
         yield ok(f"Model {found.name}, relevance calibrated for {found.calibration}")
 
 
-def _spool(env: Env) -> Iterator[Finding]:
+def _spool() -> Iterator[Finding]:
     """What hooks kept while no service answered."""
-    base = env.discovery or beside(env.database, ".server.json")
-    spool = base.with_name(base.name.removesuffix(".server.json") + ".spool.jsonl")
-    waiting = sum(map(_lines, (spool, spool.with_suffix(".draining"))))
+    waiting = spool.spool_state().lines
     if waiting:
-        yield warn(f"{waiting} texts that hooks kept wait in {spool}", "the service takes them in within a minute")
-
-
-def _lines(path: Path) -> int:
-    with contextlib.suppress(OSError):
-        return path.read_bytes().count(b"\n")
-    return 0
+        yield warn(
+            f"{waiting} texts that hooks kept wait in {spool.path()}", "the service takes them in within a minute"
+        )

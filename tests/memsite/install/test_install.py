@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from memsite.harnesses import NAMES
 from memsite.install import documents, jsonc, ours
 from memsite.install.harnesses import HARNESSES
 from tests.memsite.user import User
@@ -536,3 +537,7 @@ def test_uninstall_needs_to_know_what(user: User) -> None:
     user.run("install", "claude", "--project")
     user.run("uninstall", "--all", "--project")
     assert not list(Path.cwd().iterdir())
+
+
+def test_every_harness_with_hooks_can_be_installed() -> None:
+    assert set(HARNESSES) == set(NAMES)
