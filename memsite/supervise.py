@@ -9,7 +9,15 @@ from gunicorn.arbiter import Arbiter
 
 from memsite.discovery import health
 from memsite.guard import App
-from memsite.serve import GRACE_SECONDS, Announcement, embed_in_background, load_application, maintain_at_start
+from memsite.serve import (
+    GRACE_SECONDS,
+    Announcement,
+    embed_in_background,
+    load_application,
+    maintain_at_start,
+    schedule,
+    unschedule,
+)
 
 
 def serve_in_processes(listener: socket.socket, announcement: Announcement, *, workers: int) -> None:
@@ -40,6 +48,7 @@ class _Supervised(BaseApplication):  # type: ignore[misc]  # gunicorn has no typ
             "keepalive": 2,
             "graceful_timeout": GRACE_SECONDS,
             "loglevel": "warning",
+            "worker_exit": lambda _server, _worker: unschedule(),
             "post_worker_init": lambda worker: _after_start(worker, url),
         }
         for name, value in chosen.items():
@@ -54,6 +63,7 @@ class _Supervised(BaseApplication):  # type: ignore[misc]  # gunicorn has no typ
 
 def _after_start(worker: Any, url: str) -> None:
     embed_in_background()
+    schedule()
     if worker.age == 1:
         maintain_at_start(lambda: answers(url))
 

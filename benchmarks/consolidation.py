@@ -1,0 +1,145 @@
+"""How long it takes to consolidate many memories of one project, without a model in the loop.
+
+    python benchmarks/consolidation.py [--memories 10000] [--dimension 1024] [--like 4]
+
+Of the memories every `--like` are variants of one text: a few words exchanged for others; the rest are texts of their
+own. Once by words alone, once with a vector for each memory: a random direction, near to one another for variants. The
+time is that of the command as a process of its own, its start included. It is run once more: nothing changes then.
+"""
+
+import argparse
+import random
+import re
+import sqlite3
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from latency import fill_direct
+from service import COMMAND, environment, running, temporary_database
+from tables import mark, table
+from texts import SEED, Text, texts
+from vector_latency import MODEL, stub
+
+PROJECT = "bench/one"
+SHARE_OF_VARIANTS = 0.5
+EXCHANGED = 0.08
+NEARNESS = 0.95
+TARGET_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Took:
+    name: str
+    first: float
+    made: int
+    joined: int
+    again: float
+    made_again: int
+
+
+def stored(count: int, like: int) -> list[list[Text]]:
+    """Families of variants, and texts that stand alone, together `count`."""
+    rng = random.Random(SEED)
+    stream = texts()
+    families: list[list[Text]] = []
+    left = count
+    while left:
+        size = like if left / count > 1 - SHARE_OF_VARIANTS else 1
+        content = next(stream).content
+        families.append([Text(PROJECT, "", _variant(content, rng) if at else content) for at in range(min(size, left))])
+        left -= len(families[-1])
+    return families
+
+
+def _variant(content: str, rng: random.Random) -> str:
+    words = content.split(" ")
+    for at in rng.sample(range(len(words)), max(1, int(EXCHANGED * len(words)))):
+        words[at] = f"other{rng.randrange(10**6)}" + ("." if words[at].endswith(".") else "")
+    return " ".join(words)
+
+
+def add_vectors(database: Path, families: Sequence[Sequence[Text]], dimension: int) -> None:
+    """Memories have the order of the families."""
+    connection = sqlite3.connect(database)
+    rows = connection.execute("SELECT id, content_hash, length(content) FROM memories_memory ORDER BY id").fetchall()
+    connection.executemany(
+        'INSERT INTO memories_passage (memory_id, position, start, "end", vector, model, text_hash)'
+        " VALUES (?, 0, 0, ?, ?, ?, ?)",
+        (
+            (one, length, vector.tobytes(), f"{MODEL}:{dimension}", text_hash)
+            for (one, text_hash, length), vector in zip(rows, _vectors(families, dimension), strict=True)
+        ),
+    )
+    connection.commit()
+    connection.close()
+
+
+def _vectors(families: Sequence[Sequence[Text]], dimension: int) -> Iterator[npt.NDArray[np.float32]]:
+    rng = np.random.default_rng(1)
+    noise = np.sqrt(1 / NEARNESS - 1)
+    for family in families:
+        centre = rng.normal(size=dimension)
+        for _ in family:
+            vector = centre + noise * rng.normal(size=dimension)
+            yield (vector / np.linalg.norm(vector)).astype("<f4")
+
+
+def consolidate(database: Path, settings: Mapping[str, str]) -> tuple[float, int, int]:
+    """Seconds, summaries made, memories that are in them."""
+    with tempfile.TemporaryDirectory() as home:
+        began = time.perf_counter()
+        done = subprocess.run(
+            [*COMMAND, "consolidate"],
+            env=environment(database, home=Path(home), settings=settings),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        seconds = time.perf_counter() - began
+    said = re.search(r"Made ([\d,]+) of ([\d,]+) memories", done.stdout)
+    assert said, done.stdout[-2000:]
+    made, joined = (int(number.replace(",", "")) for number in said.groups())
+    return seconds, made, joined
+
+
+def measure(name: str, families: Sequence[Sequence[Text]], dimension: int, settings: Mapping[str, str]) -> Took:
+    with temporary_database() as database:
+        with running(database):
+            pass
+        fill_direct(database, [text for family in families for text in family])
+        if dimension:
+            add_vectors(database, families, dimension)
+        first, made, joined = consolidate(database, settings)
+        again, made_again, _ = consolidate(database, settings)
+    return Took(name, first, made, joined, again, made_again)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--memories", type=int, default=10_000)
+    parser.add_argument("--dimension", type=int, default=1024)
+    parser.add_argument("--like", type=int, default=4)
+    options = parser.parse_args()
+    families = stored(options.memories, options.like)
+    took = [measure("words", families, 0, {})]
+    with stub(options.dimension) as url:
+        settings = {"MEMORY_EMBED_URL": url, "MEMORY_EMBED_MODEL": MODEL}
+        took.append(measure(f"vectors of {options.dimension}", families, options.dimension, settings))
+    rows = [
+        [one.name, f"{one.first:.1f}", f"{one.made:,}", f"{one.joined:,}", f"{one.again:.1f}", f"{one.made_again:,}"]
+        for one in took
+    ]
+    print(f"{options.memories:,} memories of one project; families of {options.like} are half of them\n")
+    print(table(["what", "seconds", "summaries", "of memories", "once more", "summaries"], rows))
+    slowest = max(one.first for one in took)
+    print(f"\nslowest {slowest:.1f} s, target <= {TARGET_SECONDS:.0f}: {mark(slowest <= TARGET_SECONDS)}")
+
+
+if __name__ == "__main__":
+    main()
