@@ -8,10 +8,12 @@ time is that of the command as a process of its own, its start included. It is r
 """
 
 import argparse
+import json
 import random
 import re
 import sqlite3
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +22,6 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from latency import fill_direct
 from service import COMMAND, environment, running, temporary_database
 from tables import mark, table
 from texts import SEED, Text, texts
@@ -31,6 +32,17 @@ SHARE_OF_VARIANTS = 0.5
 EXCHANGED = 0.08
 NEARNESS = 0.95
 TARGET_SECONDS = 60.0
+FILL = """
+import json, sys
+import django
+django.setup()
+from memories import clock
+from memories.draft import Draft, prepare
+from memories.models import Memory
+rows = [json.loads(line) for line in open(sys.argv[1], encoding="utf-8")]
+Memory.objects.bulk_create((prepare(Draft(**row), now=clock.now()).memory for row in rows), batch_size=500)
+"""
+ROOT = Path(__file__).resolve().parent.parent
 
 
 @dataclass(frozen=True)
@@ -62,6 +74,20 @@ def _variant(content: str, rng: random.Random) -> str:
     for at in rng.sample(range(len(words)), max(1, int(EXCHANGED * len(words)))):
         words[at] = f"other{rng.randrange(10**6)}" + ("." if words[at].endswith(".") else "")
     return " ".join(words)
+
+
+def fill(database: Path, families: Sequence[Sequence[Text]]) -> None:
+    """Without looking for contradictions among them, which takes longer than all else here."""
+    with tempfile.TemporaryDirectory() as folder:
+        rows = Path(folder) / "rows.jsonl"
+        written = (json.dumps(vars(text)) for family in families for text in family)
+        rows.write_text("\n".join(written), encoding="utf-8")
+        settings = {"DJANGO_SETTINGS_MODULE": "memsite.settings", "PYTHONPATH": str(ROOT)}
+        subprocess.run(
+            [sys.executable, "-c", FILL, str(rows)],
+            env=environment(database, home=Path(folder), settings=settings),
+            check=True,
+        )
 
 
 def add_vectors(database: Path, families: Sequence[Sequence[Text]], dimension: int) -> None:
@@ -112,7 +138,7 @@ def measure(name: str, families: Sequence[Sequence[Text]], dimension: int, setti
     with temporary_database() as database:
         with running(database):
             pass
-        fill_direct(database, [text for family in families for text in family])
+        fill(database, families)
         if dimension:
             add_vectors(database, families, dimension)
         first, made, joined = consolidate(database, settings)
