@@ -7,31 +7,8 @@ from hypothesis import strategies as st
 from memories.search.terms import content_words
 from memories.truth.extracts import joined, lost, sentences
 
-WORDS = st.sampled_from(
-    [
-        "deploy",
-        "shop",
-        "5",
-        "8",
-        "retries",
-        "never",
-        "only",
-        "branch",
-        "It",
-        "the",
-        "`a.b`",
-        "Ada.",
-        "x;",
-        "(y)",
-        "\n",
-        ".",
-        "!",
-        "不再",
-        "重试",
-        "C++",
-        "-1",
-    ]
-)
+VOCABULARY = ["deploy", "shop", "5", "8", "retries", "never", "only", "branch", "It", "the", "`a.b`", "Ada.", "x;"]
+WORDS = st.sampled_from([*VOCABULARY, "(y)", "\n", ".", "!", "不再", "重试", "C++", "-1"])
 TEXTS = st.lists(st.lists(WORDS, min_size=1, max_size=12).map(" ".join), min_size=1, max_size=5)
 
 
