@@ -1,12 +1,13 @@
 """Which of many texts say nearly the same: groups whose members are all alike, each to each. Nothing here is stored."""
 
 import heapq
-import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from memories.embedders import Vectors
 from memories.search.stopwords import DECISIVE
@@ -20,8 +21,6 @@ LEAST_SHARED = 0.5
 """Of the content words that two texts have together (Jaccard)."""
 MOST_NEIGHBOURS = 40
 """Of one text, the likest; more than a group can hold."""
-MOST_SHARING = 100
-"""Texts before it that a text is compared with for one word they share, the nearest in order."""
 SAME_STATEMENT = 0.5
 BLOCK = 512
 SLACK = 1e-4
@@ -144,22 +143,28 @@ def _pairs(known: Texts, left: Sequence[int]) -> set[tuple[float, int, int]]:
 
 
 def _sharing(words: Sequence[frozenset[str]], left: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Pairs that may share enough words: then they share one of their rarest (prefix filtering, Chaudhuri 2006)."""
-    frequency = Counter(chain.from_iterable(words[one] for one in left))
+    """Pairs that share enough words, for each text at most the likest before it. Exact, by counting."""
     having: dict[str, list[int]] = defaultdict(list)
-    for one in left:
-        own = words[one]
-        rarest = heapq.nsmallest(
-            len(own) - math.ceil(LEAST_SHARED * len(own)) + 1, own, key=lambda word: (frequency[word], word)
-        )
-        before = {other for word in rarest for other in having[word][-MOST_SHARING:]}
-        yield from ((other, one) for other in before if _may_share(len(words[other]), len(own)))
-        for word in rarest:
-            having[word].append(one)
+    for at, one in enumerate(left):
+        for word in words[one]:
+            having[word].append(at)
+    places = {word: np.array(texts) for word, texts in having.items() if len(texts) > 1}
+    sizes = np.array([len(words[one]) for one in left])
+    for at, one in enumerate(left):
+        lists = [places[word] for word in words[one] if word in places]
+        if not lists:
+            continue
+        both = np.bincount(np.concatenate(lists), minlength=at)[:at]
+        shared = both / (sizes[:at] + sizes[at] - both)
+        yield from ((left[int(other)], one) for other in _best(shared, LEAST_SHARED - SLACK))
 
 
-def _may_share(one: int, two: int) -> bool:
-    return min(one, two) >= LEAST_SHARED * max(one, two)
+def _best(values: npt.NDArray[Any], least: float) -> npt.NDArray[np.int64]:
+    """Where the highest values stand that are no less than the least."""
+    found = np.flatnonzero(values >= least)
+    if len(found) > MOST_NEIGHBOURS:
+        found = found[np.argsort(-values[found], kind="stable")[:MOST_NEIGHBOURS]]
+    return found
 
 
 def _near(known: Texts, left: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -171,7 +176,5 @@ def _near(known: Texts, left: Sequence[int]) -> Iterator[tuple[int, int]]:
     for start in range(0, len(rows), BLOCK):
         cosines = rows[start : start + BLOCK] @ rows[start:].T
         for at, row in enumerate(cosines):
-            near = np.flatnonzero(row[at + 1 :] >= known.least_cosine - SLACK) + at + 1
-            if len(near) > MOST_NEIGHBOURS:
-                near = near[np.argsort(-row[near], kind="stable")[:MOST_NEIGHBOURS]]
+            near = _best(row[at + 1 :], known.least_cosine - SLACK) + at + 1
             yield from ((having[start + at], having[start + int(other)]) for other in near)

@@ -12,14 +12,8 @@ from tests.memories.embedders.fakes import Words, use
 type Remembered = Callable[..., Memory]
 
 AGAIN = (
-    (
-        "Java services were killed in a loop because the liveness probe started before the JVM was warm. Use a startupProbe"
-        " with 30 x 5 s and keep liveness dumb."
-    ),
-    (
-        "Seen again with a new Java service: restart loop, because liveness fired while the JVM was still warming up."
-        " Answer as before: startupProbe 30 x 5 s."
-    ),
+    "Java services were killed in a loop because the liveness probe started before the JVM was warm. Use startupProbe.",
+    "Seen again with a new Java service: restart loop, because liveness fired while the JVM was still warming up.",
 )
 OTHER = "Traffic enters the cluster through the Envoy gateway."
 
