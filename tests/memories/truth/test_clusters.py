@@ -35,7 +35,7 @@ def test_vectors_join_what_words_do_not() -> None:
 @pytest.mark.parametrize("by_vector", [False, True])
 def test_very_many_alike_become_groups_of_bounded_size_in_one_go(by_vector: bool) -> None:
     names = [f"name{chr(97 + at // 26)}{chr(97 + at % 26)}" for at in range(300)]
-    texts = [f"service {name} restarts nightly after backup job window closes" for name in names]
+    texts = [f"{name} says: service restarts nightly after backup job window closes" for name in names]
     vectors = {at: np.array([1, 0], np.float32) for at in range(300)} if by_vector else {}
     groups = find(texts, vectors, least_cosine=0.9, longest=100_000)
     assert max(len(group) for group in groups) <= MOST_TOGETHER
