@@ -3,7 +3,8 @@
     python benchmarks/consolidation.py [--memories 10000] [--dimension 1024] [--like 4]
 
 Of the memories every `--like` are variants of one text: a few words exchanged for others; the rest are texts of their
-own. Once by words alone, once with a vector for each memory: a random direction, near to one another for variants. The
+own. Once by words alone, once with a vector for each memory: a random direction, near to one another for variants,
+and a stand-in for the model that answers at once. The
 time is that of the command as a process of its own, its start included, by the clock and of the processors (which other
 work on the machine does not lengthen). It is run once more: nothing changes then.
 """
@@ -18,17 +19,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from service import COMMAND, environment, running, temporary_database
+from service import environment, running, temporary_database
 from tables import mark, table
 from texts import SEED, Text, invented_words, texts
-from vector_latency import MODEL, stub
 
+MODEL = "random"
 PROJECT = "bench/one"
 SHARE_OF_VARIANTS = 0.5
 EXCHANGED = 0.08
@@ -44,6 +45,28 @@ from memories.draft import Draft, prepare
 from memories.models import Memory
 rows = [json.loads(line) for line in open(sys.argv[1], encoding="utf-8")]
 Memory.objects.bulk_create((prepare(Draft(**row), now=clock.now()).memory for row in rows), batch_size=500)
+"""
+RUN = """
+import os, sys
+os.environ["DJANGO_SETTINGS_MODULE"] = "memsite.settings"
+import django
+django.setup()
+import numpy as np
+from memories import embedders
+from memories.embedders.base import normalised
+from memories.embedders.profiles import UNKNOWN
+class Random:
+    name, profile, state, device = sys.argv[1], UNKNOWN, "ready", None
+    dimension = int(sys.argv[2])
+    identity = f"{name}:{dimension}"
+    rng = np.random.default_rng(2)
+    def documents(self, texts, *, patience):
+        return normalised(self.rng.normal(size=(len(texts), self.dimension)), expected=len(texts))
+if Random.dimension:
+    random = Random()
+    embedders.current = lambda: random
+from memsite.cli import main
+main(["consolidate"])
 """
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -120,13 +143,13 @@ def _vectors(families: Sequence[Sequence[Text]], dimension: int) -> Iterator[npt
             yield (vector / np.linalg.norm(vector)).astype("<f4")
 
 
-def consolidate(database: Path, settings: Mapping[str, str]) -> tuple[float, float, int, int]:
+def consolidate(database: Path, dimension: int) -> tuple[float, float, int, int]:
     """Seconds by the clock and of the processors, summaries made, memories that are in them."""
     with tempfile.TemporaryDirectory() as home:
         began, before = time.perf_counter(), _processors()
         done = subprocess.run(
-            [*COMMAND, "consolidate"],
-            env=environment(database, home=Path(home), settings=settings),
+            [sys.executable, "-c", RUN, MODEL, str(dimension)],
+            env=environment(database, home=Path(home), settings={"PYTHONPATH": str(ROOT)}),
             capture_output=True,
             text=True,
             check=True,
@@ -143,15 +166,15 @@ def _processors() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def measure(name: str, families: Sequence[Sequence[Text]], dimension: int, settings: Mapping[str, str]) -> Took:
+def measure(name: str, families: Sequence[Sequence[Text]], dimension: int) -> Took:
     with temporary_database() as database:
         with running(database):
             pass
         fill(database, families)
         if dimension:
             add_vectors(database, families, dimension)
-        first, processors, made, joined = consolidate(database, settings)
-        again, _, made_again, _ = consolidate(database, settings)
+        first, processors, made, joined = consolidate(database, dimension)
+        again, _, made_again, _ = consolidate(database, dimension)
     return Took(name, first, processors, made, joined, again, made_again)
 
 
@@ -162,10 +185,10 @@ def main() -> None:
     parser.add_argument("--like", type=int, default=4)
     options = parser.parse_args()
     families = stored(options.memories, options.like)
-    took = [measure("words", families, 0, {})]
-    with stub(options.dimension) as url:
-        settings = {"MEMORY_EMBED_URL": url, "MEMORY_EMBED_MODEL": MODEL}
-        took.append(measure(f"vectors of {options.dimension}", families, options.dimension, settings))
+    took = [
+        measure("words", families, 0),
+        measure(f"vectors of {options.dimension}", families, options.dimension),
+    ]
     rows = [
         [
             one.name,
