@@ -7,7 +7,7 @@ from pydantic import BaseModel
 from memories.listing import Page
 from memories.recall import Recalled
 from memories.remember import Remembered
-from memories.truth import history
+from memories.truth import consolidation, history
 from memories.wrapping import defang
 
 if TYPE_CHECKING:
@@ -159,6 +159,26 @@ class Pairs(BaseModel):
     total: int
 
 
+class Cluster(BaseModel):
+    uid: str | None
+    uids: list[str]
+    text: str
+
+
+class Run(BaseModel):
+    run: str
+    clusters: list[Cluster] = []
+    restored: list[str] = []
+    left: list[str] = []
+
+    @classmethod
+    def of(cls, done: consolidation.Consolidated | consolidation.Undone) -> "Run":
+        if isinstance(done, consolidation.Undone):
+            return cls(run=done.run, restored=list(done.restored), left=list(done.left))
+        clusters = [Cluster(uids=list(one.uids), uid=one.uid, text=_cut(defang(one.text))) for one in done.clusters]
+        return cls(run=done.run, clusters=clusters)
+
+
 class Stats(BaseModel):
     by_state: dict[str, int]
     by_kind: dict[str, int]
@@ -169,7 +189,10 @@ class Stats(BaseModel):
 
 
 def _opening(memory: "Memory") -> str:
-    text = defang(memory.content)
+    return _cut(defang(memory.content))
+
+
+def _cut(text: str) -> str:
     return f"{text[:OPENING]} …" if len(text) > OPENING else text
 
 

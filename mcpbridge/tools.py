@@ -7,12 +7,13 @@ from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from mcpbridge import acting, pool
-from mcpbridge.results import Forgotten, History, Listed, Listing, Pair, Pairs, Recall, Stats, Stored
+from mcpbridge.results import Forgotten, History, Listed, Listing, Pair, Pairs, Recall, Run, Stats, Stored
 from memories import lifecycle, listing
 from memories.errors import Rejected
+from memories.places import project_to_read
 from memories.recall import Question, recall
 from memories.remember import Draft, remember
-from memories.truth import conflicts, history
+from memories.truth import conflicts, consolidation, history
 from telemetry import services as telemetry
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def add_tools(server: MCPServer, *, alone: bool) -> None:
     server.add_tool(memory_list, title="List memories", annotations=READS)
     server.add_tool(memory_history, title="History of facts", annotations=READS)
     server.add_tool(memory_conflicts, title="Contradictions", annotations=WRITES)
+    server.add_tool(memory_consolidate, title="Consolidate", annotations=WRITES)
     server.add_tool(memory_stats, title="Memory statistics", annotations=READS)
 
 
@@ -194,6 +196,28 @@ async def memory_conflicts(
         raise Rejected("Settling needs both id and verdict.")
     who = acting.writer()
     return await pool.write(_settle, id, verdict, actor=who.name or "agent", reason=reason or "")
+
+
+async def memory_consolidate(
+    cwd: Cwd = None,
+    project: Project = None,
+    dry_run: Annotated[bool, Field(description="Only show the plan")] = True,
+    undo: Annotated[str | None, Field(description="Take this run back")] = None,
+    scope: Scope = None,
+) -> Run:
+    """Make one memory of those that say nearly the same; nothing is lost."""
+    who = acting.writer()
+    actor, place = who.name or "agent", acting.scope(scope)
+    if undo:
+        return Run.of(await pool.run(consolidation.undo, undo, actor=actor, scopes=[place]))
+    return Run.of(await pool.run(_consolidate, actor, place, project, cwd, dry_run=dry_run))
+
+
+def _consolidate(
+    actor: str, scope: str, project: str | None, cwd: str | None, *, dry_run: bool
+) -> consolidation.Consolidated:
+    wanted = project_to_read(project, cwd=cwd, scope=scope)
+    return consolidation.consolidate(actor=actor, scope=scope, project=wanted, dry_run=dry_run)
 
 
 def _history(asked: history.Asked, *, limit: int) -> History:

@@ -1,6 +1,6 @@
 """The end of memories: forgetting and bringing back, purging what is forgotten or expired, and copies of it all."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import batched
@@ -16,6 +16,7 @@ from memories.models import AuditEntry, Conflict, Kind, Memory, Passage, Reason,
 from memories.principal import Principal
 from memories.querysets import MemoryQuerySet
 from memories.search.scripts import segments
+from memories.truth import summaries
 from memories.truth.chains import replaced_by
 from memories.validity import live_twin, refresh, supersede
 
@@ -106,29 +107,37 @@ def forget(uid: str, *, actor: str, scope: str | None = None, chain: bool = Fals
     with transaction.atomic():
         memory = find(uid, scope=scope)
         doomed = [memory, *(replaced_by(memory) if chain else [])]
-        _mark_forgotten(doomed, actor=actor, now=now)
-    return Forgotten(tuple(one.uid for one in doomed))
+        remade = _mark_forgotten(doomed, spared=[one.pk for one in doomed], actor=actor, now=now)
+    return Forgotten((*(one.uid for one in doomed), *remade))
 
 
 def forget_all(memories: MemoryQuerySet, *, actor: str, progress: Progress | None = None) -> Forgotten:
     """Forget every memory of a queryset."""
     now = clock.now()
     doomed = list(memories.filter(deleted_at=None).only("pk", "uid", "scope"))
+    spared = {one.pk for one in doomed}
+    remade: list[str] = []
     for done, batch in enumerate(batched(doomed, BATCH, strict=False), start=1):
         with transaction.atomic():
-            _mark_forgotten(batch, actor=actor, now=now)
+            remade += _mark_forgotten(batch, spared=spared, actor=actor, now=now)
         if progress:
             progress(min(done * BATCH, len(doomed)), len(doomed))
-    return Forgotten(tuple(one.uid for one in doomed))
+    return Forgotten((*(one.uid for one in doomed), *remade))
 
 
-def _mark_forgotten(memories: Iterable[Memory], *, actor: str, now: datetime) -> None:
+def _mark_forgotten(memories: Iterable[Memory], *, spared: Collection[int], actor: str, now: datetime) -> list[str]:
+    """Summaries of them are made anew without them, save for those `spared`; gives the uids of the old summaries."""
     doomed = list(memories)
     for batch in batched(doomed, BATCH, strict=False):
         Memory.objects.filter(pk__in=[one.pk for one in batch]).update(deleted_at=now, updated_at=now)
     for scope in {one.scope for one in doomed}:
         uids = [one.uid for one in doomed if one.scope == scope]
         audit.record_each("forget", uids, actor=actor, scope=scope, now=now)
+    return [
+        uid
+        for batch in batched(doomed, BATCH, strict=False)
+        for uid in summaries.without_forgotten([one.pk for one in batch], spared=spared, actor=actor, now=now)
+    ]
 
 
 def restore(uid: str, *, actor: str, scope: str | None = None) -> Restored:

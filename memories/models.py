@@ -249,6 +249,17 @@ class ProjectAlias(models.Model):
         return f"{self.alias} = {self.project}"
 
 
+class Lease(models.Model):
+    """Who of several processes does something, until when (`memories.leases`)."""
+
+    name = label_field(unique=True)
+    owner = label_field()
+    until = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.owner}"
+
+
 class Candidate(models.Model):
     """Text that may become a memory once a person accepts it; in no read path until then."""
 

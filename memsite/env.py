@@ -127,6 +127,17 @@ class Env(BaseModel):
     ttl_artifact_days: Days = Field(default=90, description="Days an unused artifact lives; 0 = for ever")
     ttl_compaction_days: Days = Field(default=0, description="The same for text about to be compacted")
     ttl_injection_days: Days = Field(default=90, description="Days a record of an injection lives; 0 = for ever")
+    consolidation_interval_minutes: int = Field(
+        default=1440, ge=0, le=525_600, description="Minutes between scheduled consolidations; 0 = never"
+    )
+    consolidation_min_episodic: int = Field(
+        default=20,
+        ge=0,
+        description="Fewest episodic memories of a project that a scheduled consolidation begins with",
+    )
+    scheduler: bool = Field(
+        default=False, description="Consolidate by the interval, and purge every hour, while the service runs"
+    )
     maintenance_on_start: bool = Field(default=True, description="Purge what has expired when the service starts")
     redact_secrets: bool = Field(default=True, description="Replace keys and tokens before anything is stored")
     max_content_chars: int = Field(

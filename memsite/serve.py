@@ -159,6 +159,21 @@ def drain_in_background(when: Callable[[], bool] = lambda: True) -> None:
     threading.Thread(target=work, name="spool", daemon=True).start()
 
 
+def schedule() -> None:
+    """Do what is scheduled, in every process that serves: one of them works, the others stand by."""
+    if settings.MEMORY.scheduler:
+        from memsite import scheduler  # noqa: PLC0415 - only where it is asked for
+
+        scheduler.start()
+
+
+def unschedule() -> None:
+    if settings.MEMORY.scheduler:
+        from memsite import scheduler  # noqa: PLC0415
+
+        scheduler.stop()
+
+
 class _Server(uvicorn.Server):
     """Makes its announcement when it really serves, and takes it back before it stops listening."""
 
@@ -172,6 +187,7 @@ class _Server(uvicorn.Server):
         drain_in_background()
         maintain_at_start()
         work_in_background()
+        schedule()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self.announcement.take_back()
@@ -188,6 +204,7 @@ def _serve_alone(listener: socket.socket, announcement: Announcement) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, leave)
     server.run(sockets=[listener])
+    unschedule()
     if not pool.shutdown(POOL_GRACE_SECONDS):
         logger.warning("A request was still at work when the service ended")
         sys.stdout.flush()

@@ -15,6 +15,8 @@ from memsite.serve import (
     drain_in_background,
     load_application,
     maintain_at_start,
+    schedule,
+    unschedule,
     work_in_background,
 )
 
@@ -47,6 +49,7 @@ class _Supervised(BaseApplication):  # type: ignore[misc]  # gunicorn has no typ
             "keepalive": 2,
             "graceful_timeout": GRACE_SECONDS,
             "loglevel": "warning",
+            "worker_exit": lambda _server, _worker: unschedule(),
             "post_worker_init": lambda worker: _after_start(worker, url),
         }
         for name, value in chosen.items():
@@ -62,6 +65,7 @@ class _Supervised(BaseApplication):  # type: ignore[misc]  # gunicorn has no typ
 def _after_start(worker: Any, url: str) -> None:
     work_in_background()
     drain_in_background(lambda: answers(url))  # in each: of several one drains, and a worker may be replaced
+    schedule()
     if worker.age == 1:
         maintain_at_start(lambda: answers(url))
 

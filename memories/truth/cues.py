@@ -1,5 +1,6 @@
 """Words by which a text says that something is no longer as it was, in the languages that memories are written in."""
 
+import functools
 import re
 
 _ENGLISH = r"""
@@ -57,6 +58,9 @@ _ANYWHERE = re.compile("|".join(_UNSPACED.split()) + "|더 이상|لم يعد")
 
 _PERHAPS = re.compile(rf"\b(?:{_WEAK})\b", re.IGNORECASE | re.VERBOSE)
 
+KEPT = 4096
+"""Sentences about which the answers are kept: they are asked about again and again."""
+
 _NEGATION = re.compile(
     r"\b(?:not|never|no|none|without|cannot|can't|don't|doesn't|didn't|isn't|aren't|won't|shouldn't|mustn't|nor|neither"
     r"|nicht|nie|niemals|kein\w*|ohne|ne|jamais|sans|nunca|sin|не|никогда|без)\b",
@@ -65,17 +69,20 @@ _NEGATION = re.compile(
 _NEGATION_ANYWHERE = re.compile("不|没|未|勿|别|ない|ません|ずに|禁止|않|없|금지|말 것")
 
 
-def changes(sentence: str) -> list[str]:
+@functools.lru_cache(KEPT)
+def changes(sentence: str) -> tuple[str, ...]:
     """The words of a sentence that tell of a change, in lower case."""
     found = (*_SPACED.finditer(sentence), *_ANYWHERE.finditer(sentence))
-    return [match[0].casefold() for match in found]
+    return tuple(match[0].casefold() for match in found)
 
 
-def hints(sentence: str) -> list[str]:
+@functools.lru_cache(KEPT)
+def hints(sentence: str) -> tuple[str, ...]:
     """Weaker words that may tell of a change, in lower case."""
-    return [match[0].casefold() for match in _PERHAPS.finditer(sentence)]
+    return tuple(match[0].casefold() for match in _PERHAPS.finditer(sentence))
 
 
+@functools.lru_cache(KEPT)
 def negated(sentence: str) -> bool:
     """Whether a sentence denies: an odd number of negations."""
     count = len(_NEGATION.findall(sentence)) + len(_NEGATION_ANYWHERE.findall(sentence))

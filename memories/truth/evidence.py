@@ -1,5 +1,6 @@
 """What two texts themselves say about whether the newer one ends the older: no model, and no certainty."""
 
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ LONGEST_STATEMENT = 200
 """Characters; of longer texts the single statements are not compared."""
 SAME_STATEMENT = 0.5
 NEARLY_THE_SAME = 0.75
+KEPT = 4096
+"""Texts whose words are kept: one text is compared with several others in turn."""
 LEAST_IN_COMMON = 2
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+")
 _MEASURE = re.compile(r"(?<![\w.])(\d+(?:[.,]\d+)*)\s?([^\W\d_]+|%)")
@@ -36,6 +39,7 @@ class Evidence:
     overlap: float
 
 
+@functools.lru_cache(KEPT)
 def terms(text: str) -> frozenset[str]:
     """The telling words of a text, without their commonest endings."""
     return frozenset(_stem(term.text) for term in query_terms(text))
@@ -44,10 +48,16 @@ def terms(text: str) -> frozenset[str]:
 def overlap(older: str, newer: str) -> float:
     """The best over the passages of the older text, so that a long one shares no more by its length."""
     ours = terms(newer)
-    theirs = [terms(older[start:end]) for start, end in passages(older)[:MOST_PASSAGES]]
+    theirs = [terms(each) for each in _passages(older)]
     return max((len(each & ours) / min(len(each), len(ours)) for each in theirs if each and ours), default=0.0)
 
 
+@functools.lru_cache(KEPT)
+def _passages(text: str) -> tuple[str, ...]:
+    return tuple(text[start:end] for start, end in passages(text)[:MOST_PASSAGES])
+
+
+@functools.lru_cache(KEPT)
 def may_tell(text: str) -> bool:
     """Whether a text can be evidence against any older one; it costs nothing to ask."""
     if len(text) > LONGEST_NEWER:
@@ -72,7 +82,7 @@ def evidence(older: str, newer: str, *, near: bool = False) -> Evidence | None:
 def _change(older: frozenset[str], newer: str, *, weak: bool) -> str:
     """A change word in a sentence that speaks of something the older text has."""
     for sentence in _sentences(newer):
-        found = cues.changes(sentence) or (cues.hints(sentence) if weak else [])
+        found = cues.changes(sentence) or (cues.hints(sentence) if weak else ())
         if found and terms(sentence) & older:
             return f"change: {found[0]}"
     return ""
@@ -87,6 +97,7 @@ def _measured_otherwise(older: str, newer: str) -> str:
     return ""
 
 
+@functools.lru_cache(KEPT)
 def _measures(text: str) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for number, unit in _MEASURE.findall(text):
@@ -105,7 +116,7 @@ def _contrast(older: str, newer: str) -> str:
 
 
 def _difference(older: str, newer: str) -> str:
-    one, two = _Statement(older), _Statement(newer)
+    one, two = _statement(older), _statement(newer)
     alike = one.likeness(two)
     if alike < SAME_STATEMENT or one.subject != two.subject or len(one.words & two.words) < LEAST_IN_COMMON:
         return ""
@@ -130,6 +141,11 @@ class _Statement:
     def likeness(self, other: "_Statement") -> float:
         both = self.words | other.words
         return len(self.words & other.words) / len(both) if both else 0.0
+
+
+@functools.lru_cache(KEPT)
+def _statement(sentence: str) -> _Statement:
+    return _Statement(sentence)
 
 
 def _sentences(text: str) -> Iterator[str]:

@@ -1,10 +1,12 @@
-"""The JSON of history and conflicts."""
+"""The JSON of history, conflicts and consolidation."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 from ninja import Schema
+from pydantic import Field
 
+from memories.truth.consolidation import Consolidated
 from memories.truth.history import Event, History
 from memsite.api.schemas import MemoryOut
 
@@ -66,3 +68,36 @@ class ConflictPageOut(Schema):
 class VerdictIn(Schema):
     verdict: Literal["confirmed", "rejected"]
     reason: str | None = None
+
+
+class ConsolidateIn(Schema):
+    dry_run: bool = Field(False, description="Only the plan; no judge is asked")
+    scope: str | None = None
+    project: str | None = Field(None, description="owner/name; missing or `*` = every project of the scope")
+    undo: str | None = Field(None, description="The run to undo, instead of a new one")
+
+
+class ClusterOut(Schema):
+    """Memories that were, or would be, made one: the uids of the originals, oldest first, and of the summary."""
+
+    scope: str
+    project: str
+    kind: str
+    uids: list[str]
+    text: str
+    uid: str | None
+
+
+class ConsolidatedOut(Schema):
+    """`restored`, `removed` and `left` (changed since, so left alone) tell of an undo."""
+
+    run: str
+    clusters: list[ClusterOut] = Field(default_factory=list)
+    looked_at: int = 0
+    restored: list[str] = Field(default_factory=list)
+    removed: list[str] = Field(default_factory=list)
+    left: list[str] = Field(default_factory=list)
+
+    @classmethod
+    def of(cls, done: Consolidated) -> "ConsolidatedOut":
+        return cls.model_validate({**vars(done), "clusters": [vars(cluster) for cluster in done.clusters]})

@@ -228,3 +228,18 @@ class TestTruth:
         changed = agent.call("memory_history", since="2026-05-01")["events"]
         assert sorted(one["event"] for one in changed) == ["began", "ended"]
         assert agent.refused("memory_history").endswith(".")
+
+    def test_alike_memories_become_one_and_come_back(self, agent: Agent) -> None:
+        text = "The nightly backup of the shop database runs at two"
+        for content in (f"{text}.", f"{text} in the night, as agreed."):
+            agent.call("memory_store", content=content, project="acme/shop")
+        plan = agent.call("memory_consolidate", project="acme/shop")
+        assert (plan["run"], len(plan["clusters"])) == ("", 1)
+        assert agent.call("memory_list", project="acme/shop")["total"] == 2
+        done = agent.call("memory_consolidate", project="acme/shop", dry_run=False)
+        (one,) = agent.call("memory_list", project="acme/shop")["memories"]
+        assert one["uid"] == done["clusters"][0]["uid"]
+        undone = agent.call("memory_consolidate", undo=done["run"])
+        assert sorted(undone["restored"]) == sorted(done["clusters"][0]["uids"])
+        assert agent.call("memory_list", project="acme/shop")["total"] == 2
+        assert agent.refused("memory_consolidate", undo="0" * 32).endswith(".")

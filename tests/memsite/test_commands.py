@@ -104,3 +104,23 @@ def test_backup_copies_to_a_new_file_only(remembered: Remembered, tmp_path: Path
     assert str(target) in run("backup", str(target))
     with pytest.raises(Rejected):
         run("backup", str(target))
+
+
+def test_consolidate_shows_its_plan_does_it_and_takes_it_back(remembered: Remembered):
+    uids = [
+        remembered(text).uid
+        for text in ("The deploy runs from the release branch.", "Deploy: runs from the release branch as usual.")
+    ]
+    planned = run("consolidate", "--dry-run")
+    assert "Would make 1 of 2 memories" in planned
+    assert all(uid in planned for uid in uids)
+    assert Memory.objects.live().count() == 2
+    done = run("consolidate", "--scope", "default", "--project", "")
+    assert "Made 1 of 2 memories" in done
+    assert "Made 0 of 0 memories" in run("consolidate")
+    (summary,) = Memory.objects.live()
+    said = run("consolidate", "--undo", done.split()[-1])
+    assert "Brought back 2 memories, removed 1 summaries" in said
+    assert not Memory.objects.live().filter(pk=summary.pk).exists()
+    with pytest.raises(NotFound):
+        run("consolidate", "--undo", "unknown")
