@@ -18,13 +18,13 @@ NEAR_OVERLAP = 0.11
 MUCH_OVERLAP = 0.35
 """The same for a weak word."""
 LONGEST_NEWER = 600
-"""Characters of a text that may end another one; a longer one tells of too much."""
+"""Characters of a text that is taken as one statement; of a longer one only passages count that share much."""
 LONGEST_STATEMENT = 200
 """Characters; of longer texts the single statements are not compared."""
 SAME_STATEMENT = 0.5
 NEARLY_THE_SAME = 0.75
-KEPT = 4096
-"""Texts whose words are kept: one text is compared with several others in turn."""
+KEPT, FEW_KEPT = 4096, 256
+"""Passages whose words are kept, and whole texts: one is compared with several others in turn."""
 LEAST_IN_COMMON = 2
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+")
 _MEASURE = re.compile(r"(?<![\w.])(\d+(?:[.,]\d+)*)\s?([^\W\d_]+|%)")
@@ -52,16 +52,16 @@ def overlap(older: str, newer: str) -> float:
     return max((len(each & ours) / min(len(each), len(ours)) for each in theirs if each and ours), default=0.0)
 
 
-@functools.lru_cache(KEPT)
+@functools.lru_cache(FEW_KEPT)
 def _passages(text: str) -> tuple[str, ...]:
     return tuple(text[start:end] for start, end in passages(text)[:MOST_PASSAGES])
 
 
-@functools.lru_cache(KEPT)
+@functools.lru_cache(FEW_KEPT)
 def may_tell(text: str) -> bool:
     """Whether a text can be evidence against any older one; it costs nothing to ask."""
     if len(text) > LONGEST_NEWER:
-        return False
+        return bool(cues.changes(text))
     return len(text) <= LONGEST_STATEMENT or bool(cues.changes(text) or cues.hints(text) or _measures(text))
 
 
@@ -69,11 +69,23 @@ def evidence(older: str, newer: str, *, near: bool = False) -> Evidence | None:
     """What speaks for the newer text ending the older; `near` if their vectors are. None if nothing does."""
     if not may_tell(newer):
         return None
+    if len(newer) > LONGEST_NEWER:
+        return _in_passing(older, newer)
     shared = overlap(older, newer)
     if shared >= (NEAR_OVERLAP if near else LEAST_OVERLAP):
         said = _change(terms(older), newer, weak=shared >= MUCH_OVERLAP) or _contrast(older, newer)
         if not said and shared >= LEAST_OVERLAP:
             said = _measured_otherwise(older, newer)
+        if said:
+            return Evidence(said, round(shared, 3))
+    return None
+
+
+def _in_passing(older: str, newer: str) -> Evidence | None:
+    """A long text tells of a change in a passage that is much about the older one."""
+    for passage in _passages(newer):
+        shared = overlap(older, passage)
+        said = _change(terms(older), passage, weak=False) if shared >= MUCH_OVERLAP else ""
         if said:
             return Evidence(said, round(shared, 3))
     return None
