@@ -3,7 +3,7 @@
 import pytest
 
 from memories.truth.cues import changes, negated
-from memories.truth.evidence import evidence, may_tell
+from memories.truth.evidence import evidence
 
 CONTRADICTING = [
     ("The service uses Postgres", "We migrated from Postgres to MySQL", "change"),
