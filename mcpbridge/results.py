@@ -78,13 +78,13 @@ class Listed(BaseModel):
     project: str
     date: str
     tags: list[str]
-    superseded_by: str | None = None
+    superseded_by: str = ""
 
     @classmethod
     def whole(cls, memory: "Memory") -> "Listed":
         successor = memory.superseded_by
         text = defang(memory.content)
-        return cls(**_facts(memory), text=text, tags=memory.tags, superseded_by=successor.uid if successor else None)
+        return cls(**_facts(memory), text=text, tags=memory.tags, superseded_by=successor.uid if successor else "")
 
     @classmethod
     def opening(cls, memory: "Memory") -> "Listed":
@@ -106,7 +106,7 @@ class Event(BaseModel):
     uid: str
     text: str
     reason: str = ""
-    superseded_by: str | None = None
+    superseded_by: str = ""
 
     @classmethod
     def of(cls, event: history.Event) -> "Event":
@@ -117,7 +117,7 @@ class Event(BaseModel):
             uid=memory.uid,
             text=_opening(memory),
             reason=memory.superseded_reason,
-            superseded_by=successor.uid if successor else None,
+            superseded_by=successor.uid if successor else "",
         )
 
 
@@ -160,7 +160,7 @@ class Pairs(BaseModel):
 
 
 class Cluster(BaseModel):
-    uid: str | None
+    uid: str
     uids: list[str]
     text: str
 
@@ -175,7 +175,9 @@ class Run(BaseModel):
     def of(cls, done: consolidation.Consolidated | consolidation.Undone) -> "Run":
         if isinstance(done, consolidation.Undone):
             return cls(run=done.run, restored=list(done.restored), left=list(done.left))
-        clusters = [Cluster(uids=list(one.uids), uid=one.uid, text=_cut(defang(one.text))) for one in done.clusters]
+        clusters = [
+            Cluster(uids=list(one.uids), uid=one.uid or "", text=_cut(defang(one.text))) for one in done.clusters
+        ]
         return cls(run=done.run, clusters=clusters)
 
 

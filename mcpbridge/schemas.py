@@ -9,8 +9,9 @@ NULL = {"type": "null"}
 
 
 def lean_input(schema: Schema) -> Schema:
-    """Without titles and references; what is optional is left out instead of null."""
-    return _input(_inlined(schema, schema.get("$defs", {})))
+    """Without titles and references; what is optional is left out instead of null. A schema that was written by hand
+    (it names its dialect) stays as it is."""
+    return schema if "$schema" in schema else _input(_inlined(schema, schema.get("$defs", {})))
 
 
 def lean_output(schema: Schema) -> Schema:
@@ -48,5 +49,6 @@ def _output(schema: Schema) -> Schema:
     if "items" in lean:
         lean["items"] = _output(lean["items"])
         lean["items"].pop("required", None)
-    choices = [_output(one) for one in schema.get("anyOf", ()) if one != NULL]
-    return {**choices[0], "type": [choices[0]["type"], "null"]} if len(choices) == 1 else lean
+    if "anyOf" in schema:
+        lean["anyOf"] = [_output(one) for one in schema["anyOf"]]
+    return lean

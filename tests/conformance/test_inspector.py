@@ -37,7 +37,8 @@ def test_the_schemas_of_tools_suit_every_client(inspect: Inspect) -> None:
     # --strict ends with an error, and prints what is only advice.
     names = {tool["name"] for tool in inspect("tools/list", "--strict")["tools"]}
 
-    assert names == {"memory_store", "memory_recall", "memory_forget", "memory_list", "memory_stats"}
+    verbs = {"store", "recall", "forget", "list", "history", "conflicts", "consolidate", "stats"}
+    assert names == {f"memory_{verb}" for verb in verbs}
 
 
 def test_statistics_are_a_structured_result(inspect: Inspect, request: pytest.FixtureRequest) -> None:

@@ -222,7 +222,7 @@ class TestTruth:
         events = agent.call("memory_history", uid=june)["events"]
         assert [(one["uid"], one["date"], one["superseded_by"]) for one in events] == [
             (march, "2026-03-01", june),
-            (june, "2026-06-01", None),
+            (june, "2026-06-01", ""),
         ]
         assert [one["uid"] for one in agent.call("memory_history", as_of="2026-04-01")["events"]] == [march]
         changed = agent.call("memory_history", since="2026-05-01")["events"]
