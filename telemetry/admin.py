@@ -15,7 +15,9 @@ from telemetry.models import HarnessSession, Injection
 @admin.register(Injection)
 class InjectionAdmin(ReadOnlyAdmin, ScopedAdmin):
     list_display = ("at", "harness", "hook", "project", "scope", "session", "count", "chars")
-    list_filter = ("harness", "hook", "project")
+    list_filter = ("at", "harness", "hook", "project")
+    search_fields = ("=memories__memory_uid", "=session")
+    search_help_text = "A memory's uid, or a session."
     list_per_page = 50
     fields = (
         "at",

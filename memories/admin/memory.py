@@ -41,7 +41,16 @@ PROVENANCE = (
 @admin.register(Memory)
 class MemoryAdmin(Searching, Writing, Ending):
     list_display = ("text", "state", "pin_mark", "kind", "project", "scope", "since", "source", "tier")
-    list_filter = (filters.StateFilter, filters.ScopeFilter, filters.ProjectFilter, "kind", "tier", "source")
+    list_filter = (
+        filters.StateFilter,
+        filters.ScopeFilter,
+        filters.ProjectFilter,
+        "kind",
+        filters.UseFilter,
+        "tier",
+        "source",
+        filters.VectorFilter,
+    )
     list_per_page = 50
     ordering = ("-updated_at", "-pk")
     actions = (
