@@ -135,7 +135,7 @@ class Stats:
 def stats(*, scopes: Iterable[str] = ()) -> Stats:
     everything = Memory.objects.order_by().in_scopes(scopes)
     groups = _groups(everything, now=clock.now())
-    states = Counter({state: 0 for state in ("live", "superseded", "expired", "forgotten")})
+    states = Counter(dict.fromkeys(("live", "superseded", "expired", "forgotten"), 0))
     kinds, projects, never = Counter[str](), Counter[str](), 0
     injected, wrong = Counter[str](), Counter[str]()
     for state, kind, project, count, unrecalled, seen, noisy in groups:

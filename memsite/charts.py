@@ -20,8 +20,12 @@ class Day:
     """A number a series."""
 
     @property
-    def next(self) -> date:
-        return self.on + timedelta(days=1)
+    def begins(self) -> str:
+        return f"{self.on}T00:00:00Z"
+
+    @property
+    def ends(self) -> str:
+        return f"{self.on + timedelta(days=1)}T00:00:00Z"
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,13 @@ from memories.admin.filters import EVERYWHERE
 from memories.admin.scopes import reach
 from memories.admin.texts import SLICE, opening
 from memories.embedders import Description
-from memories.models import Conflict
 from memories.listing import Noise
+from memories.models import Conflict
 from memories.overview import Glance
 from memories.truth import conflicts
 from memsite import charts
 from memsite.charts import Chart, Day
+from memsite.tasks import is_owner
 from telemetry import services as telemetry
 from telemetry.services import Usage
 
@@ -78,7 +79,7 @@ def dashboard(user: Visitor) -> Dashboard:
     shows_injections = _may(user, "telemetry.view_injection")
     stats = listing.stats(scopes=scopes)
     usage = telemetry.usage(scopes=scopes) if shows_injections else None
-    cards = [*_memory_cards(stats), *_reviews(scopes), *(_injection_cards(usage) if usage else [])]
+    cards = [*_memory_cards(stats, maintains=is_owner(user)), *_reviews(scopes), *(_injection_cards(usage) if usage else [])]
     return Dashboard(
         cards=tuple(cards),
         breakdowns=(*_memory_breakdowns(stats), *(_injection_breakdowns(usage) if usage else ())),
@@ -104,13 +105,14 @@ def _list(name: str, **filters: object) -> str:
     return f"{reverse(name)}?{urlencode(filters)}" if filters else reverse(name)
 
 
-def _memory_cards(stats: listing.Stats) -> Iterable[Number]:
+def _memory_cards(stats: listing.Stats, *, maintains: bool) -> Iterable[Number]:
     states = stats.by_state
     rest = " · ".join(f"{states[name]:,} {name}" for name in ("superseded", "expired", "forgotten"))
     yield Number("live memories", f"{states['live']:,}", _list(MEMORIES), rest)
     never = f"{_percent(stats.never_recalled, states['live']):.0f} % of what is live"
     yield Number("never recalled", f"{stats.never_recalled:,}", _list(MEMORIES, use="never"), never)
-    yield Number("database", filesizeformat(stats.database_bytes), reverse("admin:maintenance"), "with its log")
+    url = reverse("admin:maintenance") if maintains else ""
+    yield Number("database", filesizeformat(stats.database_bytes), url, "with its log")
 
 
 def _reviews(scopes: Iterable[str]) -> Iterable[Number]:
@@ -123,7 +125,7 @@ def _reviews(scopes: Iterable[str]) -> Iterable[Number]:
 
 def _injection_cards(usage: Usage) -> Iterable[Number]:
     week = (clock.now() - timedelta(days=7)).astimezone(UTC)
-    yield Number("injections, 7 days", f"{usage.last_7_days:,}", _list(INJECTIONS, at__gte=f"{week:%Y-%m-%d %H:%M:%S}"))
+    yield Number("injections, 7 days", f"{usage.last_7_days:,}", _list(INJECTIONS, at__gte=f"{week:%Y-%m-%dT%H:%M:%SZ}"))
     cost = f"{usage.chars:,} characters, about {usage.tokens:,} tokens"
     yield Number("injections, all", f"{usage.total:,}", _list(INJECTIONS), cost)
 

@@ -15,7 +15,9 @@ from memories.recall import LIMIT, Examined, Item, Question, examine
 
 
 class AskForm(forms.Form):
-    query = forms.CharField(widget=AdminTextareaWidget(attrs={"rows": 3}), help_text="As a person types it to an agent.")
+    query = forms.CharField(
+        widget=AdminTextareaWidget(attrs={"rows": 3}), help_text="As a person types it to an agent."
+    )
     mode = forms.ChoiceField(
         choices=[("inject", "inject: what would enter a prompt"), ("search", "search: broad, no gate")]
     )
@@ -86,6 +88,8 @@ def _row(item: Item, fate: str) -> Row:
     lift = why.get("neighbour", {}).get("lift")
     if lift:
         boosts.append(f"neighbour + {lift:.2f}")
+    if "older" in why.get("conflict", {}):
+        boosts.append("newer of a contradiction")
     return Row(
         item=item,
         text=opening(item.memory.content),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from memories import audit, clock, statements
 from memories.errors import Conflict as Contradiction
@@ -77,6 +77,11 @@ def visible(*, scopes: Iterable[str] = (), state: str = "all") -> QuerySet[Confl
     if state == Verdict.PENDING:  # what ended otherwise meanwhile needs no decision
         found = found.filter(older__valid_to=None, newer__valid_to=None)
     return found.select_related("older__superseded_by", "newer__superseded_by").order_by("-created_at", "-pk")
+
+
+def of_memory(memory: Memory) -> QuerySet[Conflict]:
+    """The pairs that a memory is part of, newest first."""
+    return visible().filter(Q(older=memory) | Q(newer=memory))
 
 
 def find_pair(pk: int, *, scopes: Iterable[str] = ()) -> Conflict:
