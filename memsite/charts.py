@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-WIDTH, HEIGHT = 720, 200
-LEFT, RIGHT, TOP, BOTTOM = 40, 4, 10, 22
+WIDTH, HEIGHT = 720, 170
+LEFT, RIGHT, TOP, BOTTOM = 36, 20, 10, 22
 LINES = 4
 LABELLED_EVERY = 5
 GAP = 0.3

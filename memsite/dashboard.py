@@ -79,7 +79,11 @@ def dashboard(user: Visitor) -> Dashboard:
     shows_injections = _may(user, "telemetry.view_injection")
     stats = listing.stats(scopes=scopes)
     usage = telemetry.usage(scopes=scopes) if shows_injections else None
-    cards = [*_memory_cards(stats, maintains=is_owner(user)), *_reviews(scopes), *(_injection_cards(usage) if usage else [])]
+    cards = [
+        *_memory_cards(stats, maintains=is_owner(user)),
+        *_reviews(scopes),
+        *(_injection_cards(usage) if usage else []),
+    ]
     return Dashboard(
         cards=tuple(cards),
         breakdowns=(*_memory_breakdowns(stats), *(_injection_breakdowns(usage) if usage else ())),
@@ -125,7 +129,9 @@ def _reviews(scopes: Iterable[str]) -> Iterable[Number]:
 
 def _injection_cards(usage: Usage) -> Iterable[Number]:
     week = (clock.now() - timedelta(days=7)).astimezone(UTC)
-    yield Number("injections, 7 days", f"{usage.last_7_days:,}", _list(INJECTIONS, at__gte=f"{week:%Y-%m-%dT%H:%M:%SZ}"))
+    yield Number(
+        "injections, 7 days", f"{usage.last_7_days:,}", _list(INJECTIONS, at__gte=f"{week:%Y-%m-%dT%H:%M:%SZ}")
+    )
     cost = f"{usage.chars:,} characters, about {usage.tokens:,} tokens"
     yield Number("injections, all", f"{usage.total:,}", _list(INJECTIONS), cost)
 

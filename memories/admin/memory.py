@@ -84,6 +84,12 @@ class MemoryAdmin(Searching, Writing, Changing):
     class Media:
         css: ClassVar = {"all": ["memories/admin.css"]}
 
+    def get_list_display(self, request: HttpRequest) -> list[str]:
+        """The state only where rows differ in it: the list is wide enough."""
+        chosen = request.GET.get("state", filters.LIVE)
+        hidden = chosen != "all" and not filters.is_uid(request.GET.get("q", "").strip())
+        return [name for name in self.list_display if not (hidden and name == "state")]
+
     @admin.display(description="text")
     def text(self, memory: Any) -> str:
         return opening(memory.beginning)
