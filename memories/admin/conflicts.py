@@ -8,6 +8,7 @@ from django.db.models.functions import Substr
 from django.http import HttpRequest, HttpResponse
 
 from memories.admin.ending import told
+from memories.admin.filters import ValuesFilter
 from memories.admin.scopes import ModelAdmin, ReadOnlyAdmin, reach
 from memories.admin.texts import LONGEST_SHOWN, SLICE, opening
 from memories.models import Conflict
@@ -19,7 +20,7 @@ BOTH = [admin.ActionLocation.CHANGE_LIST, admin.ActionLocation.CHANGE_FORM]
 @admin.register(Conflict)
 class ConflictAdmin(ReadOnlyAdmin, ModelAdmin):
     list_display = ("created_at", "older_text", "newer_text", "evidence", "similarity", "verdict", "scope")
-    list_filter = ("verdict", "judge", "created_at")
+    list_filter = ("verdict", ("judge", ValuesFilter), "created_at")
     list_display_links = ("created_at", "older_text")
     list_per_page = 50
     show_full_result_count = False

@@ -95,6 +95,14 @@ class ProjectFilter(admin.SimpleListFilter):
         return queryset if project is None else queryset.filter(project=project)
 
 
+class ValuesFilter(admin.AllValuesFieldListFilter):
+    """Every value of a field; a link needs words, so the empty one gets some."""
+
+    def choices(self, changelist: ChangeList) -> Iterator[Any]:
+        for choice in super().choices(changelist):
+            yield {**choice, "display": choice["display"] or "(none)"}
+
+
 class UseFilter(admin.SimpleListFilter):
     """What agents were told of."""
 

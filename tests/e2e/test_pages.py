@@ -101,23 +101,22 @@ def test_a_telephone_scrolls_no_page_sideways(service: Service, page: Page, page
     wide = {}
     for name in opened(page, service, pages):
         overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        if overflow:
+        if overflow > 0:
             wide[name] = overflow
     assert wide == {}
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("size", "scheme"), [("wide", "light"), ("narrow", "dark")])
 def test_axe_finds_nothing_serious(
     service: Service, page: Page, pages: dict[str, str], axe: str, scheme: str, size: str
 ) -> None:
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     page.set_viewport_size(SIZES[size])  # type: ignore[arg-type]
-    found = {name: wrong for name in opened(page, service, pages) if (wrong := violations(page, axe))}
+    found = [f"{name}: {wrong}" for name in opened(page, service, pages) for wrong in violations(page, axe)]
     page.context.clear_cookies()
     page.goto(f"{service.url}{ADMIN}login/")
-    found |= {"login": wrong} if (wrong := violations(page, axe)) else {}
-    assert found == {}
+    found += [f"login: {wrong}" for wrong in violations(page, axe)]
+    assert not found, "\n".join(found)
 
 
 def test_the_keyboard_shows_where_it_is(service: Service, page: Page, pages: dict[str, str]) -> None:
