@@ -84,7 +84,7 @@ class MemoryAdmin(Searching, Writing, Changing):
     class Media:
         css: ClassVar = {"all": ["memories/admin.css"]}
 
-    def get_list_display(self, request: HttpRequest) -> list[str]:
+    def get_list_display(self, request: HttpRequest) -> Any:
         """The state only where rows differ in it: the list is wide enough."""
         chosen = request.GET.get("state", filters.LIVE)
         hidden = chosen != "all" and not filters.is_uid(request.GET.get("q", "").strip())
