@@ -112,6 +112,7 @@ class Camera:
 
     def shoot(self, name: str, *, whole: bool = False) -> Path:
         path = self.folder / f"{name}-{self.suffix}.png"
+        self.page.wait_for_load_state("networkidle")
         self.page.screenshot(path=path, full_page=whole, animations="disabled")
         return path
 
