@@ -1,12 +1,13 @@
 """Memories in pages and in numbers."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal
 
 from django.db import DatabaseError
-from django.db.models import Count, F
+from django.db.models import Case, Count, Q, Value, When
 
 from memories import clock, embedders
 from memories.cleaning import clean
@@ -15,12 +16,14 @@ from memories.draft import labels, one_of
 from memories.errors import Rejected
 from memories.models import Kind, Memory, Source, Tier
 from memories.places import label, project_to_read
-from memories.querysets import MemoryQuerySet
+from memories.querysets import MemoryQuerySet, has_expired, is_wrong
 
 LARGEST_PAGE = 500
 KINDS = tuple(Kind.values)
 
 type State = Literal["live", "superseded", "all"]
+type VectorState = Literal["stored", "pending", "foreign"]
+VECTOR_STATES: tuple[VectorState, ...] = ("stored", "pending", "foreign")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,46 +108,94 @@ class VectorCounts:
 
 
 @dataclass(frozen=True)
+class Noise:
+    """Of the memories of a project that entered prompts, how many were found wrong later."""
+
+    project: str
+    wrong: int
+    injected: int
+
+
+@dataclass(frozen=True)
 class Stats:
-    """Counts of one or several scopes, and the size of the database file in bytes."""
+    """Counts of one or several scopes, and the size of the database file in bytes.
+
+    Kinds, projects and `never_recalled` count live memories; `noise` has the projects with any, the worst first.
+    """
 
     by_state: dict[str, int]
     by_kind: dict[str, int]
     by_project: dict[str, int]
+    never_recalled: int
+    noise: tuple[Noise, ...]
     database_bytes: int
     vectors: VectorCounts
 
 
 def stats(*, scopes: Iterable[str] = ()) -> Stats:
-    now = clock.now()
-    wanted = list(scopes)
-    everything = Memory.objects.order_by()
-    if wanted:
-        everything = everything.filter(scope__in=wanted)
-    live = everything.live().unexpired(now)
-    states = {
-        "live": live.count(),
-        "superseded": everything.superseded().unexpired(now).count(),
-        "expired": everything.filter(deleted_at=None).expired(now).count(),
-        "forgotten": everything.forgotten().count(),
-    }
-    return Stats(states, _counted(live, "kind"), _counted(live, "project"), _database_bytes(), _vectors(everything))
+    everything = Memory.objects.order_by().in_scopes(scopes)
+    groups = _groups(everything, now=clock.now())
+    states = Counter(dict.fromkeys(("live", "superseded", "expired", "forgotten"), 0))
+    kinds, projects, never = Counter[str](), Counter[str](), 0
+    injected, wrong = Counter[str](), Counter[str]()
+    for state, kind, project, count, unrecalled, seen, noisy in groups:
+        states[state] += count
+        injected[project] += seen
+        wrong[project] += noisy
+        if state == "live":
+            kinds[kind] += count
+            projects[project] += count
+            never += unrecalled
+    noise = tuple(Noise(project, count, injected[project]) for project, count in _most_first(wrong).items() if count)
+    vectors = _vectors(everything)
+    return Stats(dict(states), _most_first(kinds), _most_first(projects), never, noise, _database_bytes(), vectors)
 
 
-def _counted(memories: MemoryQuerySet, field: str) -> dict[str, int]:
-    return dict(memories.values_list(field).annotate(n=Count("pk")).order_by("-n", field))
+def _groups(memories: MemoryQuerySet, *, now: datetime) -> Iterable[tuple[str, str, str, int, int, int, int]]:
+    """Counts by state, kind and project: all, never recalled, injected, wrong later. One pass over the table."""
+    state = Case(
+        When(deleted_at__isnull=False, then=Value("forgotten")),
+        When(has_expired(now), then=Value("expired")),
+        When(valid_to__isnull=False, then=Value("superseded")),
+        default=Value("live"),
+    )
+    injected = Q(injection_count__gt=0)
+    rows: Iterable[tuple[str, str, str, int, int, int, int]] = memories.values_list(state, "kind", "project").annotate(
+        Count("pk"),
+        never=Count("pk", filter=Q(access_count=0, injection_count=0)),
+        seen=Count("pk", filter=injected),
+        noisy=Count("pk", filter=injected & is_wrong()),
+    )
+    return rows
+
+
+def _most_first(counts: Counter[str]) -> dict[str, int]:
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _vectors(memories: MemoryQuerySet) -> VectorCounts:
-    """Until the model has embedded something nobody knows which vectors are its own: all of them count as such."""
+    counts = {
+        state: 0 if found.query.is_empty() else found.count()
+        for state, found in ((state, in_vector_state(memories, state)) for state in VECTOR_STATES)
+    }
+    return VectorCounts(**counts)
+
+
+def in_vector_state(memories: MemoryQuerySet, state: VectorState) -> MemoryQuerySet:
+    """Those of the memories that are not forgotten and in this state; what is foreign is pending too.
+
+    Until the model has embedded something nobody knows which vectors are its own: all of them count as such.
+    """
     kept = memories.filter(deleted_at=None)
-    with_any = kept.filter(passages__position=0, passages__text_hash=F("content_hash")).distinct().count()
     embedder = embedders.current()
     if embedder is None:
-        return VectorCounts(foreign=with_any)
-    total = kept.count()
-    stored = total - kept.without_vectors(embedder.identity).count() if embedder.identity else with_any
-    return VectorCounts(stored, total - stored, with_any - stored)
+        return kept.with_vectors() if state == "foreign" else kept.none()
+    if state == "stored":
+        return kept.with_vectors(embedder.identity)
+    if not embedder.identity:
+        return kept.without_vectors() if state == "pending" else kept.none()
+    pending = kept.without_vectors(embedder.identity)
+    return pending.with_vectors() if state == "foreign" else pending
 
 
 def _database_bytes() -> int:

@@ -2,13 +2,23 @@
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Self
+from typing import Any, Self
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from memories.conf import config
 
 ANY_PROJECT = "*"
+
+
+def has_expired(now: datetime) -> Q:
+    """Past the TTL or the retention, whatever else a memory is."""
+    return Q(pinned=False, expires_at__lte=now) | _outlived(now)
+
+
+def is_wrong() -> Q:
+    """Forgotten, corrected, or the loser of a contradiction."""
+    return Q(deleted_at__isnull=False) | Q(superseded_reason__in=["correction", "conflict"])
 
 
 def _outlived(now: datetime) -> Q:
@@ -43,7 +53,7 @@ class MemoryQuerySet(QuerySet["Memory"]):  # type: ignore[name-defined]  # the p
 
     def expired(self, now: datetime) -> Self:
         """Past their TTL or their retention, whatever else they are."""
-        return self.filter(Q(pinned=False, expires_at__lte=now) | _outlived(now))
+        return self.filter(has_expired(now))
 
     def unexpired(self, now: datetime) -> Self:
         """The opposite, in a form that a search can filter by cheaply."""
@@ -87,11 +97,31 @@ class MemoryQuerySet(QuerySet["Memory"]):  # type: ignore[name-defined]  # the p
             tagged = tagged.filter(tags__has=tag)
         return tagged
 
-    def without_vectors(self, model: str) -> Self:
-        """Those that have no vectors of a model for their present text."""
+    def in_scopes(self, scopes: Iterable[str]) -> Self:
+        """In one of the scopes; none named: in any."""
+        wanted = list(scopes)
+        return self.filter(scope__in=wanted) if wanted else self
+
+    def never_recalled(self) -> Self:
+        """Nobody has been told of them yet."""
+        return self.filter(access_count=0, injection_count=0)
+
+    def noise(self) -> Self:
+        """What entered prompts and was found wrong later."""
+        return self.filter(is_wrong(), injection_count__gt=0)
+
+    def without_vectors(self, model: str = "") -> Self:
+        """Those that have no vectors of a model, or of any, for their present text."""
+        return self.filter(~Exists(self._passages(model)))
+
+    def with_vectors(self, model: str = "") -> Self:
+        """Those that have vectors of a model, or of any, for their present text."""
+        return self.filter(Exists(self._passages(model)))
+
+    def _passages(self, model: str) -> "QuerySet[Any]":
         passages = self.model._meta.get_field("passages").related_model._default_manager  # noqa: SLF001
-        own = passages.filter(memory=OuterRef("pk"), model=model, text_hash=OuterRef("content_hash"))
-        return self.filter(~Exists(own))
+        own: QuerySet[Any] = passages.filter(memory=OuterRef("pk"), text_hash=OuterRef("content_hash"))
+        return own.filter(model=model) if model else own
 
     def oldest_first(self) -> Self:
         return self.order_by("valid_from", "pk")

@@ -83,6 +83,9 @@ class Recalled:
     took_ms: float = 0.0
 
 
+type Fate = Literal["in the block", "below the gate", "said by a newer one", "over the budget", "over the limit"]
+
+
 @dataclass(frozen=True)
 class _Hit:
     """A candidate with what ranks it; its text is read only if it may be shown."""
@@ -99,16 +102,57 @@ class _Hit:
 
 def recall(question: Question) -> Recalled:
     """What the store knows that bears on a query. Raises Rejected for a filter that cannot be meant."""
+    answer, _hits = _answered(question)
+    if not question.as_of:
+        accesses.note(item.memory.pk for item in answer.items)
+    return answer
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What a question would be answered, and the best candidates, each with what becomes of it."""
+
+    answer: Recalled
+    candidates: tuple[tuple[Item, Fate], ...]
+    total: int
+
+
+def examine(question: Question) -> Examined:
+    """The answer explained. Nothing is counted: a person looks, no agent is told."""
+    answer, hits = _answered(question)
+    fitting = {item.memory.pk for item in _fitting(answer.items, question.budget_chars)[0]}
+    below = {hit.id for hit in hits if hit.relevance < config().inject_min_relevance}
+    gated = below - fitting if question.mode == "inject" else set()
+    return Examined(answer, tuple(_fates(list(_items(hits[:LIMIT], question)), question, fitting, gated)), len(hits))
+
+
+def _fates(
+    items: Sequence[Item], question: Question, fitting: Collection[int], gated: Collection[int]
+) -> Iterator[tuple[Item, Fate]]:
+    folds = question.mode == "inject"
+    said = {content_words(item.excerpt) for item in items if item.memory.pk in fitting}
+    taken = 0
+    for item in items:
+        fate: Fate = "over the limit"
+        if item.memory.pk in gated:
+            fate = "below the gate"
+        elif folds and item.memory.pk not in fitting and content_words(item.excerpt) in said:
+            fate = "said by a newer one"
+        elif taken < question.limit:
+            taken += 1
+            fate = "in the block" if item.memory.pk in fitting else "over the budget"
+        yield item, fate
+
+
+def _answered(question: Question) -> tuple[Recalled, list[_Hit]]:
     started = time.perf_counter()
     now = clock.now()
     queryset, scope, project = _filtered(question, now=now)
     places = [] if project == ANY_PROJECT else [(scope, project), (scope, "")]
     hits, degraded = _ranked(queryset, question, scope, places, now=now)
     answer = _inject(hits, question) if question.mode == "inject" else _search(hits, question)
-    if not question.as_of:
-        accesses.note(item.memory.pk for item in answer.items)
     took = round((time.perf_counter() - started) * 1000, 2)
-    return replace(answer, project=project, degraded=degraded, took_ms=took)
+    return replace(answer, project=project, degraded=degraded, took_ms=took), hits
 
 
 def _filtered(question: Question, *, now: datetime) -> tuple[MemoryQuerySet, str, str]:

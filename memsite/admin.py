@@ -1,4 +1,4 @@
-"""The admin site: the stock one, with a login by one-time links."""
+"""The admin site: the stock one with a dashboard, a recall playground, maintenance, and a login by one-time links."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +17,33 @@ if TYPE_CHECKING:
 class MemorySite(AdminSite):
     site_header = "Agent memory"
     site_title = "Agent memory"
-    index_title = "Memory"
+    index_title = "Dashboard"
     site_url = None
     enable_nav_sidebar = True
     login_template = "memsite/login.html"
 
     def get_urls(self) -> "list[URLResolver | URLPattern]":
-        return [path("link/", never_cache(self.link), name="link"), *super().get_urls()]
+        from memsite import pages  # noqa: PLC0415 - reads models, which are not loaded when this module is
+
+        own = {"playground": pages.playground, "maintenance": pages.maintenance}
+        return [
+            path("link/", never_cache(self.link), name="link"),
+            *(path(f"{name}/", self.admin_view(page), {"site": self}, name=name) for name, page in own.items()),
+            *super().get_urls(),
+        ]
+
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
+        """With the pages that belong to no model."""
+        from memsite import pages  # noqa: PLC0415
+
+        apps: list[Any] = super().get_app_list(request, app_label)
+        return apps if app_label else [*pages.tools(request.user), *apps]
+
+    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
+        from memsite import dashboard  # noqa: PLC0415
+
+        shown = dashboard.dashboard(request.user) if dashboard.sees_memories(request.user) else None
+        return super().index(request, {"dashboard": shown, **(extra_context or {})})
 
     def link(self, request: HttpRequest) -> HttpResponse:
         """Log in by a link of `memory-mcp loginlink`. Its token must not travel on: no page that this answers sends

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.core.management import call_command
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
@@ -106,5 +106,6 @@ def _only_one(database: Path) -> Iterator[None]:
 def _make_owner() -> bool:
     if User.objects.exists():
         return False
-    User.objects.create_superuser(OWNER)
+    user = User.objects.create_superuser(OWNER)
+    user.groups.add(*Group.objects.filter(name=OWNER))
     return True

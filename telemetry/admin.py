@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
+from memories.admin.filters import ValuesFilter
 from memories.admin.scopes import ReadOnlyAdmin, ScopedAdmin, memory_link
 from telemetry.models import HarnessSession, Injection
 
@@ -15,7 +16,9 @@ from telemetry.models import HarnessSession, Injection
 @admin.register(Injection)
 class InjectionAdmin(ReadOnlyAdmin, ScopedAdmin):
     list_display = ("at", "harness", "hook", "project", "scope", "session", "count", "chars")
-    list_filter = ("harness", "hook", "project")
+    list_filter = ("at", ("harness", ValuesFilter), ("hook", ValuesFilter), ("project", ValuesFilter))
+    search_fields = ("=memories__memory_uid", "=session")
+    search_help_text = "A memory's uid, or a session."
     list_per_page = 50
     fields = (
         "at",
@@ -48,7 +51,7 @@ class InjectionAdmin(ReadOnlyAdmin, ScopedAdmin):
 @admin.register(HarnessSession)
 class HarnessSessionAdmin(ReadOnlyAdmin, ScopedAdmin):
     list_display = ("session", "harness", "project", "scope", "prompts", "context_started_at", "last_seen")
-    list_filter = ("harness", "project")
+    list_filter = (("harness", ValuesFilter), ("project", ValuesFilter))
     list_per_page = 50
     ordering = ("-last_seen", "-pk")
     search_fields = ("=session",)

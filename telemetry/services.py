@@ -4,10 +4,11 @@ import contextlib
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 from django.db import IntegrityError, OperationalError, transaction
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, QuerySet, Sum, TextField
+from django.db.models.functions import Cast, Substr
 
 from memories import clock, injected, search
 from memories.cleaning import clean
@@ -192,6 +193,18 @@ def usage(*, scopes: Iterable[str] = ()) -> Usage:
         by_hook=counts["hook"],
         most_injected=injected.most(scopes=scopes),
     )
+
+
+def per_day(*, scopes: Iterable[str] = (), since: datetime) -> dict[date, int]:
+    """How many injections there were, by the day in UTC."""
+    found = injections(scopes=scopes).order_by().prefetch_related(None).filter(at__gte=since)
+    day = Substr(Cast("at", TextField()), 1, 10)  # TruncDate calls a function of Python for every row
+    return {date.fromisoformat(day): count for day, count in found.values_list(day).annotate(n=Count("pk"))}
+
+
+def of_memory(uid: str) -> QuerySet[Injection]:
+    """The injections that a memory was part of, newest first."""
+    return injections().prefetch_related(None).filter(memories__memory_uid=uid)
 
 
 def forget_queries(uids: Sequence[str]) -> None:

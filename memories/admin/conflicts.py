@@ -8,7 +8,8 @@ from django.db.models.functions import Substr
 from django.http import HttpRequest, HttpResponse
 
 from memories.admin.ending import told
-from memories.admin.scopes import ModelAdmin, ReadOnlyAdmin, scopes_of, sees_everything
+from memories.admin.filters import ValuesFilter
+from memories.admin.scopes import ModelAdmin, ReadOnlyAdmin, reach
 from memories.admin.texts import LONGEST_SHOWN, SLICE, opening
 from memories.models import Conflict
 from memories.truth import conflicts
@@ -19,7 +20,7 @@ BOTH = [admin.ActionLocation.CHANGE_LIST, admin.ActionLocation.CHANGE_FORM]
 @admin.register(Conflict)
 class ConflictAdmin(ReadOnlyAdmin, ModelAdmin):
     list_display = ("created_at", "older_text", "newer_text", "evidence", "similarity", "verdict", "scope")
-    list_filter = ("verdict", "judge", "created_at")
+    list_filter = ("verdict", ("judge", ValuesFilter), "created_at")
     list_display_links = ("created_at", "older_text")
     list_per_page = 50
     show_full_result_count = False
@@ -33,8 +34,8 @@ class ConflictAdmin(ReadOnlyAdmin, ModelAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Lists read the beginnings of the texts only."""
-        scopes = () if sees_everything(request.user) else scopes_of(request.user) or ("",)
-        rows: QuerySet[Any] = super().get_queryset(request).filter(pk__in=conflicts.visible(scopes=scopes).order_by())
+        pairs = conflicts.visible(scopes=reach(request.user)).order_by()
+        rows: QuerySet[Any] = super().get_queryset(request).filter(pk__in=pairs)
         return rows.annotate(  # type: ignore[no-any-return]  # django-stubs lose the model
             scope=F("older__scope"),
             older_beginning=Substr("older__content", 1, SLICE),

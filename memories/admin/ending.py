@@ -30,7 +30,7 @@ FORM = admin.ActionLocation.CHANGE_FORM
 class Ending(MemoryBase):
     @admin.action(permissions=["edit"], description="Forget selected %(verbose_name_plural)s")
     def forget_selected(self, request: HttpRequest, queryset: QuerySet[Memory]) -> HttpResponse | None:
-        chosen = _plain(queryset).filter(deleted_at=None)
+        chosen = plain(queryset).filter(deleted_at=None)
         if "post" not in request.POST:
             return self._confirm_selection(request, chosen, verb="Forget", action="forget_selected")
         with told(request):
@@ -40,7 +40,7 @@ class Ending(MemoryBase):
 
     @admin.action(permissions=["edit"], description="Restore selected %(verbose_name_plural)s")
     def restore_selected(self, request: HttpRequest, queryset: QuerySet[Memory]) -> HttpResponse | None:
-        chosen = _plain(queryset).forgotten()
+        chosen = plain(queryset).forgotten()
         if "post" not in request.POST:
             return self._confirm_selection(request, chosen, verb="Restore", action="restore_selected")
         with told(request):
@@ -95,14 +95,14 @@ class Ending(MemoryBase):
         return redirect("admin:memories_memory_change", pk)
 
     def _confirm_selection(
-        self, request: HttpRequest, chosen: MemoryQuerySet, *, verb: str, action: str
+        self, request: HttpRequest, chosen: MemoryQuerySet, *, verb: str, action: str, **extra: Any
     ) -> HttpResponse:
         across = request.POST.get("select_across") == "1"
         selected = request.POST.getlist(ACTION_CHECKBOX_NAME)
         hidden = [("action", action), ("select_across", "1" if across else "0")]
         # Django asks for at least one selected row, also with select_across.
         hidden += [(ACTION_CHECKBOX_NAME, pk) for pk in (selected[:1] if across else selected)]
-        return self._confirm(request, chosen[:SHOWN], verb=verb, count=chosen.count(), hidden=hidden)
+        return self._confirm(request, chosen[:SHOWN], verb=verb, count=chosen.count(), hidden=hidden, **extra)
 
     def _confirm(self, request: HttpRequest, memories: Any, *, verb: str, count: int, **extra: Any) -> HttpResponse:
         what = "this memory" if extra.get("memory") and count == 1 else f"{count:,} memories"
@@ -132,7 +132,7 @@ def told(request: HttpRequest) -> Iterator[None]:
         messages.error(request, str(from_database(error)))
 
 
-def _plain(queryset: QuerySet[Memory]) -> MemoryQuerySet:
+def plain(queryset: QuerySet[Memory]) -> MemoryQuerySet:
     """The same memories without the order and the columns of the list, however many they are."""
     return Memory.objects.filter(pk__in=queryset.order_by().values("pk"))
 

@@ -11,6 +11,7 @@ from django.http import HttpRequest
 
 from memories import clock
 from memories.admin.scopes import scopes_of, visible
+from memories.listing import VECTOR_STATES, in_vector_state
 from memories.models import Memory
 from memories.querysets import MemoryQuerySet
 
@@ -92,3 +93,40 @@ class ProjectFilter(admin.SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Memory]) -> QuerySet[Memory]:
         project = self.value()
         return queryset if project is None else queryset.filter(project=project)
+
+
+class ValuesFilter(admin.AllValuesFieldListFilter):
+    """Every value of a field; a link needs words, so the empty one gets some."""
+
+    def choices(self, changelist: ChangeList) -> Iterator[Any]:
+        for choice in super().choices(changelist):
+            yield {**choice, "display": choice["display"] or "(none)"}
+
+
+class UseFilter(admin.SimpleListFilter):
+    """What agents were told of."""
+
+    title = "use"
+    parameter_name = "use"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("never", "never recalled"), ("injected", "injected"), ("noise", "injected, wrong later")]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        if self.value() == "never":
+            return queryset.never_recalled()
+        if self.value() == "injected":
+            return queryset.filter(injection_count__gt=0)
+        return queryset.noise() if self.value() == "noise" else queryset
+
+
+class VectorFilter(admin.SimpleListFilter):
+    title = "vectors"
+    parameter_name = "vectors"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(state, state) for state in VECTOR_STATES]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        state = next((state for state in VECTOR_STATES if state == self.value()), None)
+        return in_vector_state(queryset, state) if state else queryset

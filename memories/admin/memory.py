@@ -1,6 +1,6 @@
 """The list of memories and the page of one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, ClassVar
 
@@ -11,12 +11,16 @@ from django.shortcuts import redirect
 from django.urls import URLPattern, path
 
 from memories.admin import filters
-from memories.admin.ending import FORM, Ending
+from memories.admin.changing import Changing
+from memories.admin.differences import Piece, differences
+from memories.admin.ending import FORM
 from memories.admin.forms import joined
 from memories.admin.searching import Searching
 from memories.admin.texts import LONGEST_SHOWN, opening
 from memories.admin.writing import Writing
 from memories.models import AuditEntry, Memory
+from memories.similar import similar
+from memories.truth import conflicts
 from memories.truth.chains import chain_of
 
 AUDITED = 20
@@ -24,7 +28,7 @@ AUDITED = 20
 OFFERED = {
     "forgotten": {"restore"},
     "superseded": {"forget", "forget_chain", "edit", "pin", "unpin"},
-    "live": {"correct", "changed", "edit", "pin", "unpin", "forget", "forget_chain"},
+    "live": {"correct", "changed", "edit", "pin", "unpin", "merge", "forget", "forget_chain"},
 }
 """Which actions make sense for a memory in which state."""
 PROVENANCE = (
@@ -39,9 +43,18 @@ PROVENANCE = (
 
 
 @admin.register(Memory)
-class MemoryAdmin(Searching, Writing, Ending):
+class MemoryAdmin(Searching, Writing, Changing):
     list_display = ("text", "state", "pin_mark", "kind", "project", "scope", "since", "source", "tier")
-    list_filter = (filters.StateFilter, filters.ScopeFilter, filters.ProjectFilter, "kind", "tier", "source")
+    list_filter = (
+        filters.StateFilter,
+        filters.ScopeFilter,
+        filters.ProjectFilter,
+        "kind",
+        filters.UseFilter,
+        "tier",
+        "source",
+        filters.VectorFilter,
+    )
     list_per_page = 50
     ordering = ("-updated_at", "-pk")
     actions = (
@@ -53,8 +66,13 @@ class MemoryAdmin(Searching, Writing, Ending):
         "forget",
         "forget_chain",
         "restore",
+        "merge",
         "forget_selected",
         "restore_selected",
+        "pin_selected",
+        "unpin_selected",
+        "retag_selected",
+        "move_selected",
     )
     fieldsets: ClassVar = (
         (None, {"fields": ("uid", ("state", "kind", "pinned"), ("scope", "project", "tags_line"))}),
@@ -65,6 +83,12 @@ class MemoryAdmin(Searching, Writing, Ending):
 
     class Media:
         css: ClassVar = {"all": ["memories/admin.css"]}
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """The state only where rows differ in it: the list is wide enough."""
+        chosen = request.GET.get("state", filters.LIVE)
+        hidden = chosen != "all" and not filters.is_uid(request.GET.get("q", "").strip())
+        return [name for name in self.list_display if not (hidden and name == "state")]
 
     @admin.display(description="text")
     def text(self, memory: Any) -> str:
@@ -118,6 +142,7 @@ class MemoryAdmin(Searching, Writing, Ending):
             "correct": partial(self.replace_view, correction=True),
             "changed": partial(self.replace_view, correction=False),
             "edit": self.edit_view,
+            "merge": self.merge_view,
             "forget": partial(self.forget_view, chain=False),
             "forget_chain": partial(self.forget_view, chain=True),
         }
@@ -153,7 +178,7 @@ class MemoryAdmin(Searching, Writing, Ending):
     ) -> HttpResponse:
         memory = context["original"]
         if memory is not None:
-            context.update(_shown(memory))
+            context.update(_shown(memory), may_merge=self.has_edit_permission(request) and memory.state == filters.LIVE)
         return super().render_change_form(request, context, *args, **options)
 
 
@@ -172,9 +197,19 @@ def _shown(memory: Memory) -> dict[str, Any]:
         "characters": len(memory.content),
         "cut": len(memory.content) > LONGEST_SHOWN,
         "longest_shown": LONGEST_SHOWN,
-        "versions": [(version, opening(version.content)) for version in versions] if len(versions) > 1 else [],
+        "versions": list(_with_differences(versions)) if len(versions) > 1 else [],
+        "conflicts": list(conflicts.of_memory(memory)),
+        "similar": similar(memory) if memory.deleted_at is None else [],
         "audit_entries": [(entry, _detail(entry)) for entry in entries[:AUDITED]],
     }
+
+
+def _with_differences(versions: list[Memory]) -> Iterator[tuple[Memory, str, list[Piece]]]:
+    """Each version with its beginning, and what it changed in the one before."""
+    before: Memory | None = None
+    for version in versions:
+        yield version, opening(version.content), differences(before.content, version.content) if before else []
+        before = version
 
 
 def _detail(entry: AuditEntry) -> str:

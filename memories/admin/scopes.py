@@ -47,6 +47,11 @@ def scopes_of(user: Visitor) -> list[str]:
     return list(Grant.objects.filter(user=user.pk).order_by("scope").values_list("scope", flat=True))
 
 
+def reach(user: Visitor) -> tuple[str, ...]:
+    """The scopes to name to the domain, for which none means all: one that cannot exist for who may see nothing."""
+    return () if sees_everything(user) else tuple(scopes_of(user)) or ("",)
+
+
 def scope_field(user: Visitor) -> forms.Field:
     """Free for a superuser, else a choice among the granted scopes."""
     if sees_everything(user):

@@ -83,6 +83,11 @@ def visible(*, scopes: Iterable[str] = (), state: str = "all") -> QuerySet[Confl
     return found.select_related("older__superseded_by", "newer__superseded_by").order_by("-created_at", "-pk")
 
 
+def of_memory(memory: Memory) -> QuerySet[Conflict]:
+    """The pairs that a memory is part of, newest first."""
+    return visible().filter(Q(older=memory) | Q(newer=memory))
+
+
 def find_pair(pk: int, *, scopes: Iterable[str] = ()) -> Conflict:
     """Raises NotFound, also for a pair out of reach."""
     conflict = visible(scopes=scopes).filter(pk=pk).first() if 0 <= pk < 2**63 else None

@@ -1,34 +1,15 @@
 """A person at the admin: a real browser at the real service."""
 
-import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import ConsoleMessage, Page, Request, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
-from tests.requirements import need
+from tests.e2e.conftest import Seen, act, host, log_in, login_link
 from tests.service import Home, Service
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-
-
-@dataclass
-class Seen:
-    """What the browser complained of, and where it went."""
-
-    complaints: list[str] = field(default_factory=list)
-    hosts: set[str] = field(default_factory=set)
-
-    def message(self, message: ConsoleMessage) -> None:
-        if message.type == "error":
-            self.complaints.append(message.text)
-
-    def request(self, request: Request) -> None:
-        if request.url.startswith("http"):
-            self.hosts.add(request.url.split("/")[2])
+TOKEN = "a-token-of-the-owner"
 
 
 @pytest.fixture(scope="module")
@@ -43,32 +24,6 @@ def service(home: Home) -> Service:
     return home.start()
 
 
-@pytest.fixture
-def seen() -> Seen:
-    return Seen()
-
-
-@pytest.fixture
-def page(seen: Seen, tmp_path: Path) -> Iterator[Page]:
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    need(chromium, "no Chromium is installed")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
-        page.set_default_timeout(10_000)
-        page.on("console", seen.message)
-        page.on("pageerror", lambda error: seen.complaints.append(str(error)))
-        page.on("request", seen.request)
-        yield page
-        browser.close()
-
-
-def log_in(home: Home, page: Page) -> None:
-    link = home.run("loginlink")
-    assert link.returncode == 0, link.stderr
-    page.goto(link.stdout.strip())
-
-
 def test_a_person_logs_in_by_link_finds_corrects_forgets_and_restores(
     home: Home, service: Service, page: Page, seen: Seen
 ) -> None:
@@ -80,8 +35,7 @@ def test_a_person_logs_in_by_link_finds_corrects_forgets_and_restores(
     page.locator("#result_list tbody tr a").first.click()
     expect(page.get_by_text("The deploy key rotates every 30 days.").first).to_be_visible()
 
-    page.get_by_label("Action:").select_option("correct")
-    page.get_by_role("button", name="Run").click()
+    act(page, "correct")
     page.locator("textarea").first.fill("The deploy key rotates every 90 days.")
     page.locator("form:has(textarea) [type=submit]").first.click()
     expect(page.get_by_text("The deploy key rotates every 90 days.").first).to_be_visible()
@@ -90,19 +44,17 @@ def test_a_person_logs_in_by_link_finds_corrects_forgets_and_restores(
     answer = service.post("/recall", query="when does the deploy key rotate", project="acme/shop")
     assert [hit["content"] for hit in answer["memories"]] == ["The deploy key rotates every 90 days."]
 
-    page.get_by_label("Action:").select_option("forget")
-    page.get_by_role("button", name="Run").click()
+    act(page, "forget")
     page.get_by_role("button", name="forget").or_(page.locator("form [type=submit]")).last.click()
     assert service.post("/recall", query="when does the deploy key rotate", project="acme/shop")["block"] == ""
 
     page.goto(f"{service.url}/admin/memories/memory/?state=forgotten")
     page.locator("#result_list tbody tr a").first.click()
-    page.get_by_label("Action:").select_option("restore")
-    page.get_by_role("button", name="Run").click()
+    act(page, "restore")
     assert "90 days" in service.post("/recall", query="when does the deploy key rotate", project="acme/shop")["block"]
 
     assert seen.complaints == []
-    assert seen.hosts == {service.url.removeprefix("http://")}
+    assert seen.hosts == {host(service)}
 
 
 def test_stored_markup_never_runs_in_the_admin(home: Home, service: Service, page: Page, seen: Seen) -> None:
@@ -119,4 +71,82 @@ def test_the_api_page_works_without_the_internet(service: Service, page: Page, s
     page.goto(f"{service.url}/api/docs")
     expect(page.get_by_text("/ingest").first).to_be_visible()
     assert [text for text in seen.complaints if "Content Security Policy" in text] == []
-    assert seen.hosts == {service.url.removeprefix("http://")}
+    assert seen.hosts == {host(service)}
+
+
+def test_a_login_link_works_once(home: Home, service: Service, page: Page) -> None:
+    assert service.line
+    link = login_link(home)
+    page.goto(link)
+    expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()
+    page.context.clear_cookies()
+    assert page.goto(link).status == 403  # type: ignore[union-attr]
+    expect(page.get_by_text("This link does not work")).to_be_visible()
+
+
+def test_a_contradiction_is_settled_and_undone(home: Home, service: Service, page: Page, seen: Seen) -> None:
+    service.post("/ingest", content="The session store is Redis.", project="acme/queue")
+    service.post("/ingest", content="The session store moved from Redis to Postgres.", project="acme/queue")
+    log_in(home, page)
+    page.get_by_role("link", name="pending reviews").click()
+    page.locator("#result_list tbody th a").first.click()
+    expect(page.get_by_text("The session store is Redis.")).to_be_visible()
+    expect(page.get_by_text("moved from Redis to Postgres.")).to_be_visible()
+    act(page, "confirm")
+    expect(page.get_by_text("1 pair is confirmed.")).to_be_visible()
+    found = service.post("/recall", query="session store", project="acme/queue", mode="search")["memories"]
+    assert [hit["content"] for hit in found] == ["The session store moved from Redis to Postgres."]
+    page.goto(f"{service.url}/admin/memories/conflict/?verdict__exact=confirmed")
+    page.locator("#result_list tbody th a").first.click()
+    act(page, "reject")
+    found = service.post("/recall", query="session store", project="acme/queue", mode="search")["memories"]
+    assert len(found) == 2
+    assert seen.complaints == []
+
+
+def test_the_playground_explains_and_records_nothing(home: Home, service: Service, page: Page, seen: Seen) -> None:
+    service.post("/ingest", content="The invoice run starts at 02:00 every night.", project="acme/billing")
+    log_in(home, page)
+    page.goto(f"{service.url}/admin/playground/")
+    page.get_by_label("Query").fill("when does the invoice run start")
+    page.get_by_role("button", name="Recall").click()
+    expect(page.locator("pre")).to_contain_text("The invoice run starts at 02:00")
+    expect(page.locator(".fate").first).to_have_text("in the block")
+    assert service.ask("GET", "/api/injections")[1]["total"] == 0
+    assert seen.complaints == []
+    assert seen.hosts == {host(service)}
+
+
+def test_a_purge_is_started_confirmed_and_reported(tmp_path_factory: pytest.TempPathFactory, page: Page, seen: Seen):
+    home = Home(tmp_path_factory.mktemp("guarded"))
+    try:
+        service = home.start(MEMORY_TOKEN=TOKEN, MEMORY_MAINTENANCE_ON_START="0")
+        uid = service.post("/ingest", content="The parrot is green.")["uid"]
+        service.ask("DELETE", f"/api/memories/{uid}")
+        log_in(home, page, MEMORY_TOKEN=TOKEN)
+        page.get_by_role("link", name="Maintenance").first.click()
+        expect(page.get_by_text("1 forgotten and 0 expired memories would be removed now.")).to_be_visible()
+        page.get_by_label("I mean it").check()
+        page.get_by_role("button", name="Purge").click()
+        expect(page.get_by_text("scrubbed: true")).to_be_visible()  # the page loads itself again until then
+        assert service.ask("GET", "/api/stats")[1]["memories"]["by_state"]["forgotten"] == 0
+        assert b"parrot" not in home.database.read_bytes()
+        assert seen.complaints == []
+        assert seen.hosts == {host(service)}
+    finally:
+        home.end()
+
+
+def test_without_authentication_a_purge_is_403(home: Home, service: Service, page: Page) -> None:
+    log_in(home, page)
+    page.goto(f"{service.url}/admin/maintenance/")
+    expect(page.get_by_text("Only while authentication is on").first).to_be_visible()
+    expect(page.get_by_role("button", name="Purge")).to_have_count(0)
+    token = page.locator("[name=csrfmiddlewaretoken]").first.input_value()
+    answer = page.request.post(
+        page.url,
+        form={"task": "purge", "confirmed": "yes", "csrfmiddlewaretoken": token},
+        headers={"Referer": page.url, "Origin": service.url},
+    )
+    assert answer.status == 403
+    assert "set MEMORY_TOKEN" in answer.text()

@@ -10,6 +10,7 @@ from memories.models import Memory
 from memories.remember import remember
 
 LIST = "admin:memories_memory_changelist"
+NASTY = "<script>alert(1)</script>"
 
 
 def store(content: str, **fields: Any) -> Memory:

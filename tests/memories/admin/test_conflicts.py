@@ -7,12 +7,11 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from memories.models import Conflict, Grant, Memory
-from tests.memories.admin.pages import said, store
+from tests.memories.admin.pages import NASTY, said, store
 
 pytestmark = pytest.mark.django_db
 
 LIST = "/admin/memories/conflict/"
-NASTY = "<script>alert(1)</script>"
 
 
 @pytest.fixture

@@ -68,7 +68,7 @@ class TestOneMemory:
             form = browser.get(page(memory)).context["action_form"]
             return {value for value, _ in form.fields["action"].choices if value}
 
-        assert offered(live) == {"correct", "changed", "edit", "unpin", "forget", "forget_chain"}
+        assert offered(live) == {"correct", "changed", "edit", "unpin", "merge", "forget", "forget_chain"}
         assert offered(old) == {"edit", "pin", "forget", "forget_chain"}
         assert offered(gone) == {"restore"}
 
