@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from memories import audit, clock, statements
+from memories.draft import remark
 from memories.errors import Conflict as Contradiction
 from memories.errors import NotFound, Rejected
 from memories.excerpts import excerpt
@@ -17,6 +18,7 @@ from memories.truth.detection import Found
 from memories.validity import live_twin, refresh, supersede
 
 LONGEST_EXCERPT = 200
+LONGEST_REASON = 2000
 Verdict = Conflict.Verdict
 _ATTESTED = ~Q(verdict=Verdict.PENDING, evidence="")
 """What is only similar says nothing before a judge has spoken: nobody is shown it."""
@@ -41,6 +43,8 @@ def save(memory: Memory, found: Iterable[Found], *, now: datetime) -> list[Pair]
         if other is None or other.pk == memory.pk:
             continue
         older, newer = (other, memory) if pair.is_older else (memory, other)
+        if older.valid_to is not None:  # a memory that comes late was ended by another of its pairs
+            continue
         conflict, created = Conflict.objects.get_or_create(
             older=older,
             newer=newer,
@@ -99,7 +103,9 @@ def settle(pk: int, verdict: str, *, actor: str, scopes: Iterable[str] = (), rea
     """
     if verdict not in (Verdict.CONFIRMED, Verdict.REJECTED):
         raise Rejected(f"verdict {verdict[:40]!r} is unknown; it is confirmed or rejected.")
-    now = clock.now()
+    if len(reason) > LONGEST_REASON:
+        raise Rejected(f"reason may have at most {LONGEST_REASON} characters; this one has {len(reason)}.")
+    reason, now = remark(reason), clock.now()
     with transaction.atomic():
         conflict = find_pair(pk, scopes=scopes)
         before = conflict.verdict
