@@ -12,13 +12,13 @@ from django.db.models import Q
 from memories import audit, clock, embedding, search
 from memories.draft import labels, one_of
 from memories.errors import NotFound, Rejected
-from memories.models import AuditEntry, Conflict, Kind, Memory, Passage, Reason, Source, Tier
+from memories.models import AuditEntry, Conflict, Kind, Memory, Passage, Source, Tier
 from memories.principal import Principal
 from memories.querysets import MemoryQuerySet
 from memories.search.scripts import segments
 from memories.truth import summaries
 from memories.truth.chains import replaced_by
-from memories.validity import live_twin, refresh, supersede
+from memories.validity import live_twin, merge
 
 BATCH = 500
 """Ids in one statement: SQLite refuses more than about 32,000."""
@@ -150,8 +150,7 @@ def restore(uid: str, *, actor: str, scope: str | None = None) -> Restored:
             raise NotFound(f"There is no forgotten memory {uid[:40]}.")
         twin = live_twin(memory, now=now) if memory.valid_to is None else None
         if twin:
-            refresh(twin, memory, now=now)
-            supersede(memory, twin, reason=Reason.MERGE, at=twin.valid_from, now=now)
+            merge(memory, twin, now=now)
         memory.deleted_at = None
         memory.updated_at = now
         memory.save(update_fields=["deleted_at", "updated_at"])

@@ -7,15 +7,14 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from memories import audit, clock, statements
+from memories import audit, clock, errors, statements
 from memories.draft import remark
-from memories.errors import Conflict as Contradiction
 from memories.errors import NotFound, Rejected
 from memories.excerpts import excerpt
 from memories.models import Conflict, Kind, Memory, Reason
 from memories.passages import passages
 from memories.truth.detection import Found
-from memories.validity import live_twin, refresh, supersede
+from memories.validity import live_twin, merge, supersede
 
 LONGEST_EXCERPT = 200
 LONGEST_REASON = 2000
@@ -134,7 +133,7 @@ def settle(pk: int, verdict: str, *, actor: str, scopes: Iterable[str] = (), rea
 def _end(conflict: Conflict, *, now: datetime) -> None:
     older, newer = conflict.older, conflict.newer
     if older.valid_to is not None:
-        raise Contradiction(f"Memory {older.uid} is already superseded.")
+        raise errors.Conflict(f"Memory {older.uid} is already superseded.")
     if is_whole(older):
         supersede(older, newer, reason=Reason.CONFLICT, at=newer.valid_from, now=now)
 
@@ -146,8 +145,7 @@ def _revive(conflict: Conflict, *, now: datetime) -> None:
         return
     twin = live_twin(older, now=now)
     if twin:
-        refresh(twin, older, now=now)
-        supersede(older, twin, reason=Reason.MERGE, at=twin.valid_from, now=now)
+        merge(older, twin, now=now)
         return
     older.valid_to, older.superseded_by, older.superseded_reason, older.updated_at = None, None, "", now
     older.save(update_fields=["valid_to", "superseded_by", "superseded_reason", "updated_at"])
