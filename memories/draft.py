@@ -79,6 +79,12 @@ def readable(content: str) -> tuple[str, tuple[str, ...]]:
     return redact(text) if config().redact_secrets else (text, ())
 
 
+def remark(text: str) -> str:
+    """A text beside a memory, such as a reason, clean and without secrets; may be empty."""
+    cleaned = clean(text)
+    return redact(cleaned)[0] if config().redact_secrets else cleaned
+
+
 def end_of_ttl(seconds: float | None, *, now: datetime) -> datetime | None:
     if seconds is None:
         return None

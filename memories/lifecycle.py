@@ -12,13 +12,13 @@ from django.db.models import Q
 from memories import audit, clock, embedding, search
 from memories.draft import labels, one_of
 from memories.errors import NotFound, Rejected
-from memories.models import AuditEntry, Conflict, Kind, Memory, Passage, Reason, Source, Tier
+from memories.models import AuditEntry, Conflict, Kind, Memory, Passage, Source, Tier
 from memories.principal import Principal
 from memories.querysets import MemoryQuerySet
 from memories.search.scripts import segments
 from memories.truth import summaries
 from memories.truth.chains import replaced_by
-from memories.validity import live_twin, refresh, supersede
+from memories.validity import live_twin, merge
 
 BATCH = 500
 """Ids in one statement: SQLite refuses more than about 32,000."""
@@ -150,8 +150,7 @@ def restore(uid: str, *, actor: str, scope: str | None = None) -> Restored:
             raise NotFound(f"There is no forgotten memory {uid[:40]}.")
         twin = live_twin(memory, now=now) if memory.valid_to is None else None
         if twin:
-            refresh(twin, memory, now=now)
-            supersede(memory, twin, reason=Reason.MERGE, at=twin.valid_from, now=now)
+            merge(memory, twin, now=now)
         memory.deleted_at = None
         memory.updated_at = now
         memory.save(update_fields=["deleted_at", "updated_at"])
@@ -177,18 +176,20 @@ def purge(
     now = clock.now()
     forgotten, expired = doomed(now)
     everything = (Memory.objects.forgotten() | Memory.objects.expired(now)).order_by()
-    rows = list(everything.values_list("pk", "uid"))
-    for done, batch in enumerate(batched(rows, BATCH, strict=False), start=1):
+    ids = list(everything.values_list("pk", flat=True))
+    for done, batch in enumerate(batched(ids, BATCH, strict=False), start=1):
         with transaction.atomic():
             if done == 1:
                 audit.record("purge", actor=actor, scope="", now=now, forgotten=forgotten, expired=expired)
+            # What was restored, or stored again, meanwhile is no longer among them.
+            rows = dict(everything.filter(pk__in=batch).values_list("pk", "uid"))
             if archive:
-                archive(_not_forgotten([pk for pk, _ in batch]))
-            _remove([pk for pk, _ in batch])
+                archive(_not_forgotten(rows))
+            _remove(rows)
             for function in scrub:
-                function([uid for _, uid in batch])
+                function([*rows.values()])
         if progress:
-            progress(min(done * BATCH, len(rows)), len(rows))
+            progress(min(done * BATCH, len(ids)), len(ids))
     search.vendor(connection.vendor).forget_changes(keep=CHANGES_KEPT)
     if _is_scrubbed():
         return Purged()
@@ -197,11 +198,11 @@ def purge(
     return Purged(forgotten, expired, scrubbed, reason)
 
 
-def _not_forgotten(ids: list[int]) -> list[int]:
+def _not_forgotten(ids: Collection[int]) -> list[int]:
     return list(Memory.objects.filter(pk__in=ids, deleted_at=None).order_by("pk").values_list("pk", flat=True))
 
 
-def _remove(ids: list[int]) -> None:
+def _remove(ids: Collection[int]) -> None:
     Passage.objects.filter(memory__in=ids).delete()
     Conflict.objects.filter(Q(older__in=ids) | Q(newer__in=ids)).delete()
     rows = Memory.objects.filter(pk__in=ids)

@@ -54,6 +54,12 @@ def stronger_of(twin: Memory, other: Memory) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value != getattr(twin, name)}
 
 
+def merge(memory: Memory, twin: Memory, *, now: datetime) -> None:
+    """Let a living memory with the same text take another one in."""
+    refresh(twin, memory, now=now)
+    supersede(memory, twin, reason=Reason.MERGE, at=twin.valid_from, now=now)
+
+
 def supersede(older: Memory, newer: Memory, *, reason: Reason, at: datetime, now: datetime) -> None:
     """End the validity of `older` with a link to what replaced it."""
     older.valid_to = max(at, older.valid_from)

@@ -8,7 +8,7 @@ import os
 import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeGuard
 from urllib.parse import urlsplit
 
 from memsite.files import write_private
@@ -80,8 +80,12 @@ def health(url: str, *, seconds: float = 0.5) -> dict[str, Any] | None:
             answer = json.loads(connection.getresponse().read(LARGEST))
     except (OSError, ValueError, http.client.HTTPException):
         return None
-    ours = isinstance(answer, dict) and {"status", "version", "pid"} <= answer.keys()
-    return answer if ours else None
+    return answer if is_health(answer) else None
+
+
+def is_health(answer: object) -> TypeGuard[dict[str, Any]]:
+    """Whether this is what a memory service says at /health."""
+    return isinstance(answer, dict) and {"status", "version", "pid"} <= answer.keys()
 
 
 def _private_text(path: Path) -> str | None:

@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from django.db import DatabaseError, connections
@@ -14,7 +15,7 @@ from memories.embedders import EmbeddingFailed
 from memories.lifecycle import Progress, Purged
 from memories.transfer.appending import appending
 from memories.truth import judges, judging
-from memsite import spool
+from memsite import background, spool
 from memsite.env import beside
 from telemetry import services as telemetry
 
@@ -61,42 +62,51 @@ def embed_for_ever() -> None:
 
 def count_accesses_for_ever() -> None:
     """Write down now and then what was recalled."""
+    one_round = background.logged(_count_accesses, name="counting recalls")
     while True:
         accesses.something_noted.wait()
         time.sleep(COUNT_EVERY_SECONDS)
-        try:
-            accesses.keep()
-        except DatabaseError as error:
-            log.info("Some recalls were not counted: %s", error)
+        one_round()
+
+
+def _count_accesses() -> None:
+    try:
+        accesses.keep()
+    except DatabaseError as error:
+        log.info("Some recalls were not counted: %s", error)
 
 
 def judge_for_ever() -> None:
-    """Ask the judge about what it could not say in time; one process of a database at a time."""
+    """Ask the judge about what it could not say in time."""
+    one_round = background.logged(_judge, name="judging")
     while True:
         judging.something_waits.clear()
-        try:
-            with FileLock(beside(config().database, ".judging.lock"), timeout=0, mode=0o600):
-                judging.judge_pending()
-        except Timeout:
-            pass  # what this process waits for, the next round finds
-        except Exception:
-            log.exception("Judging in the background failed.")
-        finally:
-            connections.close_all()
+        one_round()
         if not judges.current().is_slow:
             return
         judging.something_waits.wait(ROUND_SECONDS)
 
 
+def _judge() -> None:
+    """One process of a database at a time: what this one waits for, its next round finds."""
+    with suppress(Timeout), FileLock(beside(config().database, ".judging.lock"), timeout=0, mode=0o600):
+        judging.judge_pending()
+
+
 def _patiently(repair: Callable[[], int]) -> None:
     """Until it succeeds: a server may come back."""
-    while True:
-        try:
-            repair()
-        except EmbeddingFailed:
-            time.sleep(RETRY_SECONDS)
-        except Exception:
-            log.exception("Embedding in the background failed.")
-            time.sleep(RETRY_SECONDS)
-        else:
-            return
+    while not _succeeds(repair):
+        time.sleep(RETRY_SECONDS)
+
+
+def _succeeds(repair: Callable[[], int]) -> bool:
+    try:
+        repair()
+    except EmbeddingFailed:
+        return False
+    except Exception:
+        log.exception("Embedding in the background failed.")
+        return False
+    finally:
+        connections.close_all()
+    return True

@@ -9,20 +9,18 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 from apscheduler.executors.base import BaseExecutor, run_job
 from apscheduler.job import Job
 from apscheduler.schedulers.background import BackgroundScheduler
 from django.conf import settings
-from django.db import connections
 
 from memories import leases
 from memories.errors import Conflict
 from memories.models import new_uid
 from memories.truth import consolidation
-from memsite import maintenance
+from memsite import background, maintenance
 
 LEASE = "scheduler"
 LEASE_SECONDS = 60.0
@@ -71,7 +69,11 @@ class Scheduler:
         logging.getLogger(QUIET).setLevel(logging.CRITICAL)  # a job that is still at work is no news
         for job, seconds in ((self._renew, RENEW_SECONDS), (self._work, TICK_SECONDS)):
             self._scheduler.add_job(
-                _logged(job), "interval", seconds=seconds, id=job.__name__, next_run_time=datetime.now(UTC)
+                background.logged(job, name=job.__name__),
+                "interval",
+                seconds=seconds,
+                id=job.__name__,
+                next_run_time=datetime.now(UTC),
             )
         self._scheduler.start()
 
@@ -80,9 +82,10 @@ class Scheduler:
         self._ending = True
         self._scheduler.shutdown(wait=False)
         if self._is_owner:
-            release = threading.Thread(target=_logged(lambda: leases.release(LEASE, owner=self.owner)), daemon=True)
-            release.start()
-            release.join(STOP_SECONDS)
+            release = background.logged(lambda: leases.release(LEASE, owner=self.owner), name="release")
+            releasing = threading.Thread(target=release, daemon=True)
+            releasing.start()
+            releasing.join(STOP_SECONDS)
 
     def _renew(self) -> None:
         if self._ending:
@@ -109,18 +112,6 @@ class Scheduler:
         if not self._is_owner or self._ending or not seconds:
             return False
         return leases.claim_turn(name, owner=self.owner, seconds=seconds)
-
-
-def _logged(work: Callable[[], None]) -> Callable[[], None]:
-    def logged() -> None:
-        try:
-            work()
-        except Exception:
-            log.exception("Something scheduled failed")
-        finally:
-            connections.close_all()
-
-    return logged
 
 
 _running: Scheduler | None = None

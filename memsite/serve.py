@@ -6,8 +6,6 @@ import os
 import signal
 import socket
 import sys
-import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -19,7 +17,7 @@ from django.urls import get_resolver
 
 from mcpbridge import pool
 from memories.errors import MemoriesError
-from memsite import discovery
+from memsite import background, discovery
 from memsite.access import authentication_is_on, login_link
 from memsite.guard import EVERY_ADDRESS, App, in_url, is_loopback
 from memsite.store import prepare_store
@@ -125,17 +123,10 @@ def maintain_at_start(when: Callable[[], bool] = lambda: True) -> None:
     def work() -> None:
         from memsite.maintenance import run_at_start  # noqa: PLC0415 - not needed to begin serving
 
-        while not when():
-            time.sleep(0.2)
-        try:
-            run_at_start()
-        except Exception:
-            logger.exception("Maintenance at the start failed")
-        finally:
-            connections.close_all()
+        run_at_start()
 
     if settings.MEMORY.maintenance_on_start:
-        threading.Thread(target=work, name="maintenance", daemon=True).start()
+        background.start(work, name="maintenance", when=when)
 
 
 def work_in_background() -> None:
@@ -143,7 +134,7 @@ def work_in_background() -> None:
     from memsite import maintenance  # noqa: PLC0415 - not needed to begin serving
 
     for work in (maintenance.embed_for_ever, maintenance.judge_for_ever, maintenance.count_accesses_for_ever):
-        threading.Thread(target=work, name=work.__name__, daemon=True).start()
+        background.start(work, name=work.__name__)
 
 
 def drain_in_background(when: Callable[[], bool] = lambda: True) -> None:
@@ -152,11 +143,9 @@ def drain_in_background(when: Callable[[], bool] = lambda: True) -> None:
     def work() -> None:
         from memsite.spool import drain_for_ever  # noqa: PLC0415 - not needed to begin serving
 
-        while not when():
-            time.sleep(0.2)
         drain_for_ever()
 
-    threading.Thread(target=work, name="spool", daemon=True).start()
+    background.start(work, name="spool", when=when)
 
 
 def schedule() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.db import DatabaseError, connections
+from django.db import DatabaseError
 from filelock import FileLock, Timeout
 
 from memories import clock
@@ -21,6 +21,7 @@ from memories.draft import Draft, readable
 from memories.errors import MemoriesError
 from memories.models import Memory, Source
 from memories.remember import remember
+from memsite import background
 from memsite.env import beside
 from memsite.harnesses.spooled import lock
 
@@ -100,7 +101,8 @@ def _lines(file: Path) -> list[bytes]:
 def _keep(line: bytes) -> bool:
     try:
         given = json.loads(line)
-        at = min(clock.moment(given["at"], name="at") or clock.now(), clock.now())
+        now = clock.now()
+        at = min(clock.moment(given["at"], name="at") or now, now)
         draft = _draft(given, at=at)
         if not _is_kept(draft, at=at):
             remember(draft)
@@ -155,15 +157,14 @@ def scrub() -> None:
 def drain_for_ever(stop: threading.Event | None = None) -> None:
     """At once and then every minute."""
     stop = stop or threading.Event()
+    one_round = background.logged(_drain_and_tell, name="draining the spool of the hooks")
     while True:
-        try:
-            drained = drain()
-        except Exception:
-            log.exception("The spool of the hooks could not be drained.")
-        else:
-            if drained.kept or drained.refused:
-                log.info("Drained the spool of the hooks: %s kept, %s refused.", drained.kept, drained.refused)
-        finally:
-            connections.close_all()
+        one_round()
         if stop.wait(EVERY_SECONDS):
             return
+
+
+def _drain_and_tell() -> None:
+    drained = drain()
+    if drained.kept or drained.refused:
+        log.info("Drained the spool of the hooks: %s kept, %s refused.", drained.kept, drained.refused)

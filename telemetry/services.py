@@ -11,10 +11,9 @@ from django.db.models import Count, QuerySet, Sum, TextField
 from django.db.models.functions import Cast, Substr
 
 from memories import clock, injected, search
-from memories.cleaning import clean
 from memories.conf import config
+from memories.draft import remark
 from memories.places import label
-from memories.secrets import redact
 from telemetry.models import HarnessSession, InjectedMemory, Injection
 
 MOST_WAIT_MS = 200
@@ -108,7 +107,7 @@ def _report(injection: Report) -> int:
             scope=injection.scope,
             project=injection.project,
             session=injection.session,
-            query=_storable(injection.query),
+            query=remark(injection.query),
             chars=injection.chars,
             fingerprint=injection.fingerprint,
             prompt=_prompt_number(injection, now=now),
@@ -116,12 +115,6 @@ def _report(injection: Report) -> int:
         InjectedMemory.objects.bulk_create([InjectedMemory(injection=row, memory_uid=uid) for uid in uids])
         injected.count(uids, first_time, now=now)
     return len(uids)
-
-
-def _storable(query: str) -> str:
-    """A query like any stored text: clean and without secrets."""
-    text = clean(query)
-    return redact(text)[0] if config().redact_secrets else text
 
 
 def _prompt_number(injection: Report, *, now: datetime) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 from memories.cleaning import content_hash
 from memories.clock import moment, past
 from memories.conf import config
-from memories.draft import labels, one_of, readable
+from memories.draft import labels, one_of, readable, remark
 from memories.errors import Rejected
 from memories.models import Conflict, Kind, Memory, Reason, Source, Tier
 from memories.places import label
@@ -148,8 +148,8 @@ def _conflict(value: Mapping[str, Any], *, now: datetime) -> ConflictEntry:
         similarity=_number(value, "similarity", default=0.0),
         verdict=verdict,
         judge=label(_text(value, "judge"), name="judge"),
-        evidence=_remark(value, "evidence"),
-        reason=_remark(value, "reason"),
+        evidence=remark(_text(value, "evidence")),
+        reason=remark(_text(value, "reason")),
         created_at=_moment(value, "created_at", now=now) or now,
         decided_by=label(_text(value, "decided_by"), name="decided_by"),
         decided_at=_moment(value, "decided_at", now=now),
@@ -176,11 +176,6 @@ def _text(value: Mapping[str, Any], name: str) -> str:
     if not isinstance(found, str):
         raise Rejected(f"{name} is not a text.")
     return found
-
-
-def _remark(value: Mapping[str, Any], name: str) -> str:
-    found = _text(value, name)
-    return readable(found)[0] if found.strip() else ""
 
 
 def _texts(value: Mapping[str, Any], name: str) -> list[str]:

@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 type Status = Literal["created", "refreshed", "unchanged", "forgotten", "expired", "skipped", "bad"]
+STATUSES: tuple[Status, ...] = get_args(Status.__value__)
 
 MOST_FLAWS = 1000
 """Flaws that a report keeps; all are counted, and all are told to who listens."""

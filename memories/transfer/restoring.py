@@ -13,11 +13,10 @@ from itertools import batched
 
 from django.db import IntegrityError, transaction
 
-from memories import audit, embedding, search, statements
+from memories import audit, embedding, errors, search, statements
 from memories.cleaning import poisoned
 from memories.draft import CAPTURED
 from memories.embedding import Embedded
-from memories.errors import Conflict as Contradiction
 from memories.errors import MemoriesError, Rejected
 from memories.models import Conflict, Kind, Memory, Reason, Tier
 from memories.transfer.archive import ConflictEntry, MemoryEntry
@@ -130,7 +129,7 @@ def _with_known(known: Memory, memory: Memory, *, write: bool) -> Outcome:
     if known.deleted_at is not None:
         return Outcome("forgotten")
     if known.content_hash != memory.content_hash:
-        raise Contradiction(f"Memory {known.uid} has another text here; a text is never overwritten.")
+        raise errors.Conflict(f"Memory {known.uid} has another text here; a text is never overwritten.")
     if memory.updated_at <= known.updated_at or known.valid_to is not None:
         return Outcome("unchanged")
     if memory.valid_to is not None:

@@ -9,7 +9,7 @@ def replaced_by(memory: Memory) -> list[Memory]:
     seen = {memory.pk}
     latest = [memory.pk]
     while latest:
-        older = Memory.objects.filter(superseded_by__in=latest).exclude(pk__in=seen)
+        older = Memory.objects.filter(superseded_by__in=latest).exclude(pk__in=seen).select_related("superseded_by")
         batch = list(older.order_by("-valid_from", "-pk"))
         found += [one for one in batch if one.deleted_at is None]
         latest = [one.pk for one in batch]

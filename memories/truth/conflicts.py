@@ -7,16 +7,17 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from memories import audit, clock, statements
-from memories.errors import Conflict as Contradiction
+from memories import audit, clock, errors, statements
+from memories.draft import remark
 from memories.errors import NotFound, Rejected
 from memories.excerpts import excerpt
 from memories.models import Conflict, Kind, Memory, Reason
 from memories.passages import passages
 from memories.truth.detection import Found
-from memories.validity import live_twin, refresh, supersede
+from memories.validity import live_twin, merge, supersede
 
 LONGEST_EXCERPT = 200
+LONGEST_REASON = 2000
 Verdict = Conflict.Verdict
 _ATTESTED = ~Q(verdict=Verdict.PENDING, evidence="")
 """What is only similar says nothing before a judge has spoken: nobody is shown it."""
@@ -41,6 +42,8 @@ def save(memory: Memory, found: Iterable[Found], *, now: datetime) -> list[Pair]
         if other is None or other.pk == memory.pk:
             continue
         older, newer = (other, memory) if pair.is_older else (memory, other)
+        if older.valid_to is not None:  # a memory that comes late was ended by another of its pairs
+            continue
         conflict, created = Conflict.objects.get_or_create(
             older=older,
             newer=newer,
@@ -104,7 +107,9 @@ def settle(pk: int, verdict: str, *, actor: str, scopes: Iterable[str] = (), rea
     """
     if verdict not in (Verdict.CONFIRMED, Verdict.REJECTED):
         raise Rejected(f"verdict {verdict[:40]!r} is unknown; it is confirmed or rejected.")
-    now = clock.now()
+    if len(reason) > LONGEST_REASON:
+        raise Rejected(f"reason may have at most {LONGEST_REASON} characters; this one has {len(reason)}.")
+    reason, now = remark(reason), clock.now()
     with transaction.atomic():
         conflict = find_pair(pk, scopes=scopes)
         before = conflict.verdict
@@ -133,7 +138,7 @@ def settle(pk: int, verdict: str, *, actor: str, scopes: Iterable[str] = (), rea
 def _end(conflict: Conflict, *, now: datetime) -> None:
     older, newer = conflict.older, conflict.newer
     if older.valid_to is not None:
-        raise Contradiction(f"Memory {older.uid} is already superseded.")
+        raise errors.Conflict(f"Memory {older.uid} is already superseded.")
     if is_whole(older):
         supersede(older, newer, reason=Reason.CONFLICT, at=newer.valid_from, now=now)
 
@@ -145,8 +150,7 @@ def _revive(conflict: Conflict, *, now: datetime) -> None:
         return
     twin = live_twin(older, now=now)
     if twin:
-        refresh(twin, older, now=now)
-        supersede(older, twin, reason=Reason.MERGE, at=twin.valid_from, now=now)
+        merge(older, twin, now=now)
         return
     older.valid_to, older.superseded_by, older.superseded_reason, older.updated_at = None, None, "", now
     older.save(update_fields=["valid_to", "superseded_by", "superseded_reason", "updated_at"])

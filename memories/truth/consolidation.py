@@ -13,11 +13,10 @@ from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Length
 from filelock import FileLock, Timeout
 
-from memories import audit, clock, embedders, embedding, search
+from memories import audit, clock, embedders, embedding, errors, search
 from memories.cleaning import poisoned
 from memories.conf import config
 from memories.embedders import Embedder, EmbeddingFailed, Vectors
-from memories.errors import Conflict as Busy
 from memories.errors import NotFound, StoreUnavailable
 from memories.models import AuditEntry, Conflict, Kind, Memory, Tier, new_uid
 from memories.querysets import ANY_PROJECT, MemoryQuerySet
@@ -186,7 +185,9 @@ def _alone() -> Iterator[None]:
     try:
         lock.acquire()
     except Timeout:
-        raise Busy("Another consolidation is at work on this database; try again when it has ended.") from None
+        raise errors.Conflict(
+            "Another consolidation is at work on this database; try again when it has ended."
+        ) from None
     except OSError as error:
         raise StoreUnavailable(f"{lock.lock_file} cannot be locked: {error.strerror}.") from error
     try:

@@ -6,7 +6,7 @@ from datetime import date, datetime
 from heapq import merge
 from typing import Literal
 
-from django.db.models import F
+from django.db.models import F, prefetch_related_objects
 
 from memories import clock
 from memories.errors import Rejected
@@ -78,6 +78,7 @@ def _held(asked: Asked, *, limit: int, offset: int) -> History:
         memories = [item.memory for item in found.items]
         total = len(memories)
         memories = memories[offset : offset + limit]
+        prefetch_related_objects(memories, "superseded_by")
     else:
         rows = Filters(**place).memories().order_by("valid_from", "pk")  # type: ignore[arg-type]
         memories, total = list(rows[offset : offset + limit]), rows.count()

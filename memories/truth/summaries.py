@@ -11,7 +11,7 @@ from memories.embedding import Embedded
 from memories.models import Memory, Reason, Source
 from memories.querysets import MemoryQuerySet
 from memories.truth.extracts import joined
-from memories.validity import live_twin, refresh, supersede
+from memories.validity import live_twin, merge
 
 EXTRACT = "extract"
 """Who writes a summary that no model wrote."""
@@ -121,8 +121,7 @@ def _put_back(original: Memory, summary: Memory, *, now: datetime) -> None:
     """An original in the place of its summary: alive, or superseded by what superseded the summary."""
     twin = live_twin(original, now=now) if summary.valid_to is None else None
     if twin:
-        refresh(twin, original, now=now)
-        supersede(original, twin, reason=Reason.MERGE, at=twin.valid_from, now=now)
+        merge(original, twin, now=now)
         return
     _end_like(original, summary)
     original.save(update_fields=["valid_to", "superseded_by", "superseded_reason"])

@@ -17,10 +17,11 @@ router = Router()
 
 BUDGET_MS = 1500
 """How long a client waits that does not say it."""
+LARGEST_FILE = 2**53
 
 
 class TailIn(Schema):
-    start: int = Field(ge=0)
+    start: int = Field(ge=0, lt=LARGEST_FILE)
     text: str
 
 

@@ -52,8 +52,9 @@ def probe(env: Env) -> Probe:
         return Probe(url, "down")
     except (ValueError, http.client.HTTPException):
         return Probe(url, "foreign")
-    ours = status == 200 and isinstance(health, dict) and {"status", "version", "pid"} <= health.keys()
-    return Probe(url, "up" if ours else "foreign", time.monotonic() - began, health if ours else {})
+    if status != 200 or not discovery.is_health(health):
+        return Probe(url, "foreign")
+    return Probe(url, "up", time.monotonic() - began, health)
 
 
 def findings(env: Env, found: Probe) -> Iterator[Finding]:

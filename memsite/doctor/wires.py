@@ -28,8 +28,12 @@ SESSION = "memory-mcp-doctor"
 
 @dataclass(frozen=True)
 class Wired:
-    """Hooks and MCP servers that the settings of one program hold, and the files that cannot be read."""
+    """Hooks and MCP servers that the settings of one program hold, and the files that cannot be read.
 
+    `trusted`: the commands that may be run. A folder's own settings may come from a stranger with a clone.
+    """
+
+    trusted: set[str]
     hooks: list[str] = field(default_factory=list)
     servers: list[dict[str, Any]] = field(default_factory=list)
     plugins: list[Any] = field(default_factory=list)
@@ -45,7 +49,7 @@ class Wired:
 
 def read(harness: Harness, places: list[Places], wiring: Wiring, urls: frozenset[str]) -> Wired:
     """Everything of ours in the files that install would write, at each of the places."""
-    wired = Wired()
+    wired = Wired({shlex.join(wiring.interpreter()), *(wiring.hook_command(harness.name, event) for event in EVENTS)})
     for place in places:
         for patch in harness.patches(place, wiring, urls):
             try:
@@ -53,10 +57,14 @@ def read(harness: Harness, places: list[Places], wiring: Wiring, urls: frozenset
             except (OSError, UnicodeDecodeError, Unreadable) as error:
                 wired.unreadable.append(f"{patch.path}: {error}")
                 continue
-            wired.hooks.extend(ours.hook_commands(data))
-            wired.servers.extend(_servers(data, urls))
+            hooks = list(ours.hook_commands(data))
             entries = [*_listed(data, "plugin"), *_listed(data, "plugins")]
-            wired.plugins.extend(one for one in entries if ours.is_plugin(one))
+            plugins = [one for one in entries if ours.is_plugin(one)]
+            if place.project is None:
+                wired.trusted.update(hooks, (_plugin_command(one) for one in plugins))
+            wired.hooks.extend(hooks)
+            wired.servers.extend(_servers(data, urls))
+            wired.plugins.extend(plugins)
     return wired
 
 
@@ -84,7 +92,8 @@ def _hooks(harness: Harness, wired: Wired, again: str) -> Iterator[Finding]:
     for sentence in sorted(broken):
         yield fail(f"{harness.title}: {sentence}", again)
     if commands and not broken:
-        yield from _answers(harness, commands)
+        yield from _answers(harness, [one for one in commands if one in wired.trusted])
+        yield from _not_run(harness, [one for one in commands if one not in wired.trusted], again)
 
 
 def _plugin(harness: Harness, wired: Wired, again: str) -> Iterator[Finding]:
@@ -92,19 +101,29 @@ def _plugin(harness: Harness, wired: Wired, again: str) -> Iterator[Finding]:
         kind = "no plugin" if not wired.plugins else f"{len(wired.plugins)} plugins of ours"
         yield warn(f"{harness.title}: {kind}", again)
     for entry in wired.plugins:
-        url, options = (entry["package"], entry.get("options")) if isinstance(entry, dict) else _pair(entry)
+        url, _ = _pair(entry)
         if url.startswith("file://") and not _path_of(url).exists():
             yield fail(f"{harness.title}: the plugin {_path_of(url)} is gone", again)
             continue
-        command = (options or {}).get("hook") or []
-        broken = list(_dangling(shlex.join(map(str, command)))) if command else []
+        command = _plugin_command(entry)
+        broken = list(_dangling(command)) if command else []
         for sentence in broken:
             yield fail(f"{harness.title}: {sentence}", again)
-        if command and not broken:
-            yield from _answers(harness, [shlex.join([*map(str, command), "opencode", "UserPromptSubmit"])])
+        if command not in wired.trusted:
+            yield from _not_run(harness, [command], again)
+        elif command and not broken:
+            yield from _answers(harness, [f"{command} opencode UserPromptSubmit"])
+
+
+def _not_run(harness: Harness, commands: list[str], again: str) -> Iterator[Finding]:
+    if commands:
+        what = f"hooks in the settings of this folder are not what install writes, and were not run ({len(commands)})"
+        yield warn(f"{harness.title}: {what}", f"look at them; {again} --project")
 
 
 def _answers(harness: Harness, commands: list[str]) -> Iterator[Finding]:
+    if not commands:
+        return
     for script in sorted({script for command in commands for script in _foreign(command)}):
         again = f"memory-mcp install {harness.name}"
         yield warn(f"{harness.title}: {script} belongs to another installation than this one", again)
@@ -232,7 +251,17 @@ def _listed(data: Any, name: str) -> list[Any]:
 
 
 def _pair(entry: Any) -> tuple[str, Any]:
+    """The address of a plugin and its options, in each of the forms that opencode takes."""
+    if isinstance(entry, dict):
+        return entry["package"], entry.get("options")
     return (entry, None) if isinstance(entry, str) else (entry[0], entry[1] if len(entry) > 1 else None)
+
+
+def _plugin_command(entry: Any) -> str:
+    """The hook command among the options of a plugin; empty if there is none."""
+    _, options = _pair(entry)
+    command = options.get("hook") if isinstance(options, dict) else None
+    return shlex.join(map(str, command)) if isinstance(command, list) else ""
 
 
 def _path_of(url: str) -> Path:

@@ -1,6 +1,7 @@
 """Agent programs: what their hooks say and how they are answered, one module each.
 
-Standard library only, as is what they use of `memories`: hook.py reads by them when no service answers.
+Standard library only, as is what they use of `memories`: hook.py reads by them when no service answers. `events` is the
+service's own side.
 """
 
 import importlib

@@ -82,7 +82,7 @@ class Harness:
         return Tool(_string(raw, "tool_name", "toolName"), call_of(call), text_of(self.output(raw)))
 
     def output(self, raw: Json) -> Any:
-        return raw.get("tool_response")
+        return raw.get("tool_output", raw.get("tool_response"))
 
     def transcript_path(self, raw: Json) -> str:
         return _string(raw, "transcript_path", "transcriptPath")

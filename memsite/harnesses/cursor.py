@@ -20,9 +20,6 @@ class Cursor(Harness):
         first = roots[0] if isinstance(roots, list) and roots else ""
         return super().cwd(raw) or (first if isinstance(first, str) else "")
 
-    def output(self, raw: Json) -> Any:
-        return raw.get("tool_output", raw.get("tool_response"))
-
     def answer(self, event: Event, block: str) -> dict[str, Any]:
         return {"additional_context": block}
 

@@ -2,15 +2,12 @@
 
 from typing import Any
 
-from memsite.harnesses.base import Event, Harness, Json
+from memsite.harnesses.base import Event, Harness
 
 
 class Kimi(Harness):
     name = "kimi"
     told = frozenset({Event.PROMPT})
-
-    def output(self, raw: Json) -> Any:
-        return raw.get("tool_output", raw.get("tool_response"))
 
     def answer(self, event: Event, block: str) -> dict[str, Any]:
         return {"message": block}

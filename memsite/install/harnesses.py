@@ -1,12 +1,15 @@
 """Every agent program: which files connect it with the memory, and what stands in them.
 
-The names of events, the units of time and the ways to refer to a variable differ from program to program.
+The units of time and the ways to refer to a variable differ from program to program; what each calls an event stands in
+`memsite.harnesses`.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from memsite.harnesses import named
+from memsite.harnesses.base import Event
 from memsite.install import jsonc, ours
 from memsite.install.jsonc import Json
 from memsite.install.patches import JsonPatch, Patch, TomlPatch
@@ -16,11 +19,7 @@ from memsite.install.wiring import TOKEN_VARIABLE, Wiring
 
 SECONDS = 5
 """hook.py ends by itself after 1.5 seconds; this is for a machine under load."""
-EVENTS = ("UserPromptSubmit", "SessionStart", "PostToolUse", "PreCompact")
-SAME = {event: event for event in EVENTS}
-GEMINI = dict(zip(("BeforeAgent", "SessionStart", "AfterTool", "PreCompress"), EVENTS, strict=True))
-COPILOT = dict(zip(("userPromptSubmitted", "sessionStart", "postToolUse", "preCompact"), EVENTS, strict=True))
-CURSOR = dict(zip(("beforeSubmitPrompt", "sessionStart", "postToolUse", "preCompact"), EVENTS, strict=True))
+EVENTS = tuple(event.value for event in Event)
 
 type Patches = Callable[[Places, Wiring, frozenset[str]], list[Patch]]
 
@@ -52,17 +51,18 @@ def _top(places: Places) -> Path:
     return places.project
 
 
-def _grouped(wiring: Wiring, name: str, events: Mapping[str, str], *, timeout: int = SECONDS) -> dict[str, Json]:
+def _events(name: str) -> dict[str, str]:
+    """What a program calls each event -> what we call it."""
+    return {native: event.value for native, event in named(name).events.items()}
+
+
+def _grouped(wiring: Wiring, name: str, *, timeout: int = SECONDS) -> dict[str, Json]:
     return {
         native: {
             "hooks": [{"type": "command", "command": wiring.hook_command(name, event), "timeout": timeout}],
         }
-        for native, event in events.items()
+        for native, event in _events(name).items()
     }
-
-
-def _flat(wiring: Wiring, name: str, events: Mapping[str, str], extra: Mapping[str, Json]) -> dict[str, Json]:
-    return {native: {"command": wiring.hook_command(name, event), **extra} for native, event in events.items()}
 
 
 def _server(
@@ -86,14 +86,14 @@ def _claude(places: Places, wiring: Wiring, urls: frozenset[str]) -> list[Patch]
     own = places.environ.get("CLAUDE_CONFIG_DIR", "").strip()
     state = (folder if own else places.home) / ".claude.json"
     return [
-        JsonPatch(folder / "settings.json", hooks=_grouped(wiring, "claude", SAME)),
+        JsonPatch(folder / "settings.json", hooks=_grouped(wiring, "claude")),
         JsonPatch(state, server=_claude_server(wiring), urls=urls),
     ]
 
 
 def _claude_project(places: Places, wiring: Wiring, urls: frozenset[str]) -> list[Patch]:
     return [
-        JsonPatch(_top(places) / ".claude/settings.json", hooks=_grouped(wiring, "claude", SAME)),
+        JsonPatch(_top(places) / ".claude/settings.json", hooks=_grouped(wiring, "claude")),
         JsonPatch(_top(places) / ".mcp.json", server=_claude_server(wiring), urls=urls),
     ]
 
@@ -107,7 +107,7 @@ def _codex_in(folder: Path, wiring: Wiring, urls: frozenset[str]) -> list[Patch]
         if wiring.server_env:
             server["env"] = wiring.server_env
     return [
-        JsonPatch(folder / "hooks.json", hooks=_grouped(wiring, "codex", SAME)),
+        JsonPatch(folder / "hooks.json", hooks=_grouped(wiring, "codex")),
         TomlPatch(folder / "config.toml", server=server, urls=urls),
     ]
 
@@ -127,11 +127,11 @@ def _kimi(places: Places, wiring: Wiring, urls: frozenset[str]) -> list[Patch]:
     return [TomlPatch(folder / "config.toml", hooks=hooks), _kimi_server(folder, wiring, urls)]
 
 
-def _gemini_in(folder: Path, name: str, events: Mapping[str, str], wiring: Wiring, urls: frozenset[str]) -> list[Patch]:
+def _gemini_in(folder: Path, name: str, wiring: Wiring, urls: frozenset[str]) -> list[Patch]:
     return [
         JsonPatch(
             folder / "settings.json",
-            hooks=_grouped(wiring, name, events, timeout=SECONDS * 1000),
+            hooks=_grouped(wiring, name, timeout=SECONDS * 1000),
             server=_server(wiring, url="httpUrl", token=f"${TOKEN_VARIABLE}"),
             urls=urls,
         )
@@ -146,7 +146,7 @@ def _copilot_hooks(path: Path, wiring: Wiring) -> Patch:
             "powershell": wiring.powershell_command("copilot", event),
             "timeoutSec": SECONDS,
         }
-        for native, event in COPILOT.items()
+        for native, event in _events("copilot").items()
     }
     return JsonPatch(path, hooks=hooks, constants={"version": 1})
 
@@ -170,7 +170,10 @@ def _copilot_project(places: Places, wiring: Wiring, urls: frozenset[str]) -> li
 
 
 def _cursor_in(folder: Path, wiring: Wiring, urls: frozenset[str]) -> list[Patch]:
-    hooks = _flat(wiring, "cursor", CURSOR, {"timeout": SECONDS})
+    hooks = {
+        native: {"command": wiring.hook_command("cursor", event), "timeout": SECONDS}
+        for native, event in _events("cursor").items()
+    }
     server = _server(wiring, url="url", token=f"${{env:{TOKEN_VARIABLE}}}")
     return [
         JsonPatch(folder / "hooks.json", hooks=hooks, constants={"version": 1}),
@@ -272,8 +275,8 @@ HARNESSES = {
             "Gemini CLI",
             "gemini",
             lambda places: places.home / ".gemini",
-            lambda places, wiring, urls: _gemini_in(places.home / ".gemini", "gemini", GEMINI, wiring, urls),
-            lambda places, wiring, urls: _gemini_in(_top(places) / ".gemini", "gemini", GEMINI, wiring, urls),
+            lambda places, wiring, urls: _gemini_in(places.home / ".gemini", "gemini", wiring, urls),
+            lambda places, wiring, urls: _gemini_in(_top(places) / ".gemini", "gemini", wiring, urls),
             "restart Gemini CLI",
         ),
         Harness(
@@ -299,8 +302,8 @@ HARNESSES = {
             "Qwen Code",
             "qwen",
             lambda places: places.home / ".qwen",
-            lambda places, wiring, urls: _gemini_in(places.home / ".qwen", "qwen", SAME, wiring, urls),
-            lambda places, wiring, urls: _gemini_in(_top(places) / ".qwen", "qwen", SAME, wiring, urls),
+            lambda places, wiring, urls: _gemini_in(places.home / ".qwen", "qwen", wiring, urls),
+            lambda places, wiring, urls: _gemini_in(_top(places) / ".qwen", "qwen", wiring, urls),
             "restart Qwen Code",
         ),
     )

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -84,9 +83,5 @@ def _plain(manifest: Manifest) -> dict[str, object]:
     return {
         "files": {name: dataclasses.asdict(one) for name, one in manifest.files.items()},
         "targets": [dataclasses.asdict(one) for one in manifest.targets],
-        "urls": _sorted(manifest.urls),
+        "urls": sorted(manifest.urls),
     }
-
-
-def _sorted(values: Iterable[str]) -> list[str]:
-    return sorted(values)

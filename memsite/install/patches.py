@@ -158,7 +158,6 @@ class TomlPatch:
         if names and _covers(taken[names[0][0]], self.server) and len(names) == 1:
             return text
         (name,) = names[0] if names else (next((one for one in NAMES if one not in taken), NAMES[0]),)
-        found = [one for one in toml.tables(text) if one.name == ("mcp_servers", name)]
         text = toml.remove(
             text,
             lambda table: (

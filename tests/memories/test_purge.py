@@ -235,3 +235,20 @@ def test_a_purge_closes_the_chain_over_the_version_it_removes(remembered: Callab
     lifecycle.forget(second.uid, actor="me")
     lifecycle.purge(actor="me")
     assert [one.uid for one in chain_of(third)] == [first.uid, third.uid]
+
+
+def test_what_is_restored_while_a_purge_is_at_work_stays(
+    remembered: Callable[..., Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lifecycle, "BATCH", 1)
+    first, second = remembered("the first"), remembered("the second")
+    lifecycle.forget(first.uid, actor="ada")
+    lifecycle.forget(second.uid, actor="ada")
+
+    def restore(uids: Sequence[str]) -> None:
+        if first.uid in uids:
+            lifecycle.restore(second.uid, actor="ada")
+
+    lifecycle.purge(actor="ada", scrub=[restore])
+
+    assert list(Memory.objects.values_list("content", flat=True)) == ["the second"]

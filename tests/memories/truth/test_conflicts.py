@@ -246,3 +246,26 @@ class TestRecall:
         Memory.objects.filter(pk=older.pk).update(valid_from="2026-01-01T00:00Z")
         items = recall(Question(query="session store", mode="search", as_of="2026-02-01")).items
         assert [(item.memory.uid, item.doubt) for item in items] == [(older.uid, "")]
+
+
+def test_what_comes_late_and_is_ended_by_two_is_kept(configure: Callable[..., None]) -> None:
+    newer = [
+        keep("The session store is Redis on host alpha"),
+        keep("The session cache store is Postgres on host alpha"),
+    ]
+    configure(judge="newest")
+    late = keep("The session store is Memcached on host alpha", valid_from="2020-01-01T00:00:00Z")
+    memory = Memory.objects.select_related("superseded_by").get(uid=late.uid)
+    assert memory.valid_to is not None
+    assert memory.superseded_by
+    assert memory.superseded_by.uid in {one.uid for one in newer}
+
+
+def test_a_reason_is_stored_like_any_text() -> None:
+    _, _, conflict = pair()
+    settle(conflict.pk, "confirmed", actor="ada", reason="my key is AKIAIOSFODNN7EXAMPLF\x00 \ud800")
+    conflict.refresh_from_db()
+    assert "AKIA" not in conflict.reason
+    assert conflict.reason.startswith("my key is [redacted:")
+    with pytest.raises(Rejected):
+        settle(conflict.pk, "rejected", actor="ada", reason="x" * 2001)

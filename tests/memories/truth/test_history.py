@@ -1,6 +1,7 @@
 """What was true when."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -116,3 +117,16 @@ def test_pages_meet_without_gaps(remembered: Remembered) -> None:
 def test_anything_but_one_question_is_refused(asked: dict[str, str]) -> None:
     with pytest.raises(Rejected):
         told(**asked)
+
+
+def test_what_replaced_each_memory_is_not_asked_for_one_by_one(
+    remembered: Remembered, django_assert_max_num_queries: Callable[..., Any]
+) -> None:
+    old = [remembered(f"version {number}", valid_from="2026-03-01") for number in range(20)]
+    newest = remembered("the version", supersedes=[one.uid for one in old], valid_from="2026-06-01")
+    for asked in ({"uid": newest.uid}, {"as_of": "2026-04-01", "query": "version"}, {"as_of": "2026-04-01"}):
+        with django_assert_max_num_queries(18):
+            events = history(Asked(scope="default", **asked)).events
+            successors = {event.memory.superseded_by for event in events if event.memory != newest}
+        assert len(events) >= 20
+        assert successors == {newest}

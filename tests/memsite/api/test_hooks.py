@@ -53,8 +53,9 @@ def test_who_asks_wrongly_is_told_in_one_sentence(rest: Rest) -> None:
     assert rest.post("/hook/claude", PROMPT).code == (422, "rejected")
     assert rest.post("/hook/claude?event=UserPromptSubmit", []).code == (422, "invalid")
     assert rest.post("/hook/claude?event=UserPromptSubmit", b"{").code == (400, "bad_request")
-    body = {**PROMPT, "memory": {"limit": "many"}}
-    assert rest.post("/hook/claude?event=UserPromptSubmit", body).code == (422, "rejected")
+    for wrong in ({"limit": "many"}, {"transcript": {"start": 2**63, "text": ""}}):
+        body = {**PROMPT, "memory": wrong}
+        assert rest.post("/hook/claude?event=UserPromptSubmit", body).code == (422, "rejected")
 
 
 def test_events_that_are_not_ours_are_answered_with_nothing(rest: Rest) -> None:

@@ -138,3 +138,10 @@ def test_what_was_kept_is_what_a_process_without_the_variables_reads(
     kept_settings.save(variables, kept_settings.unsaved(variables, there))
     monkeypatch.delenv("DATABASE_URL")
     assert read_env().database == there.database == user.home / "z.db"
+
+
+def test_no_secret_of_the_shell_is_kept(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    variables = {"MEMORY_TOKEN": "t1", "MEMORY_EMBED_API_KEY": "k1", "MEMORY_JUDGE_API_KEY": "k2", "MEMORY_PORT": "9"}
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert kept_settings.unsaved(variables, read_env()) == {"port": 9}
