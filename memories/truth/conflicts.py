@@ -8,6 +8,8 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from memories import audit, clock, statements
+from memories.cleaning import clean
+from memories.draft import readable
 from memories.errors import Conflict as Contradiction
 from memories.errors import NotFound, Rejected
 from memories.excerpts import excerpt
@@ -17,6 +19,7 @@ from memories.truth.detection import Found
 from memories.validity import live_twin, refresh, supersede
 
 LONGEST_EXCERPT = 200
+LONGEST_REASON = 1000
 Verdict = Conflict.Verdict
 _ATTESTED = ~Q(verdict=Verdict.PENDING, evidence="")
 """What is only similar says nothing before a judge has spoken: nobody is shown it."""
@@ -99,6 +102,7 @@ def settle(pk: int, verdict: str, *, actor: str, scopes: Iterable[str] = (), rea
     """
     if verdict not in (Verdict.CONFIRMED, Verdict.REJECTED):
         raise Rejected(f"verdict {verdict[:40]!r} is unknown; it is confirmed or rejected.")
+    reason = _remark(reason)
     now = clock.now()
     with transaction.atomic():
         conflict = find_pair(pk, scopes=scopes)
@@ -123,6 +127,13 @@ def settle(pk: int, verdict: str, *, actor: str, scopes: Iterable[str] = (), rea
             newer=conflict.newer.uid,
         )
     return conflict
+
+
+def _remark(reason: str) -> str:
+    """Why somebody decided so, like any stored text: clean and without secrets."""
+    if len(reason) > LONGEST_REASON:
+        raise Rejected(f"reason may have at most {LONGEST_REASON} characters; this one has {len(reason)}.")
+    return readable(reason)[0] if clean(reason) else ""
 
 
 def _end(conflict: Conflict, *, now: datetime) -> None:

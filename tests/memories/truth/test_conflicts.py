@@ -13,6 +13,7 @@ from memories.remember import Draft, Remembered, remember
 from memories.truth import conflicts
 from memories.truth.conflicts import settle
 from tests.memories.conftest import found
+from tests.planted import SECRETS
 
 pytestmark = pytest.mark.django_db
 
@@ -246,3 +247,15 @@ class TestRecall:
         Memory.objects.filter(pk=older.pk).update(valid_from="2026-01-01T00:00Z")
         items = recall(Question(query="session store", mode="search", as_of="2026-02-01")).items
         assert [(item.memory.uid, item.doubt) for item in items] == [(older.uid, "")]
+
+
+def test_the_reason_of_a_verdict_is_clean_and_without_secrets_like_any_stored_text() -> None:
+    _, _, conflict = pair()
+    settle(conflict.pk, "rejected", actor="ada", reason=f"the\0 key \ud800is {SECRETS['github']}")
+    conflict.refresh_from_db()
+    assert "\0" not in conflict.reason
+    assert "[redacted:github-token]" in conflict.reason
+    settle(conflict.pk, "confirmed", actor="ada", reason=" \0 ")
+    settle(conflict.pk, "rejected", actor="ada")
+    with pytest.raises(Rejected):
+        settle(conflict.pk, "confirmed", actor="ada", reason="x" * 1001)
