@@ -116,3 +116,9 @@ def test_pages_meet_without_gaps(remembered: Remembered) -> None:
 def test_anything_but_one_question_is_refused(asked: dict[str, str]) -> None:
     with pytest.raises(Rejected):
         told(**asked)
+
+
+def test_a_page_behind_the_last_event_is_empty(remembered: Remembered) -> None:
+    remembered("The session store is Redis")
+    assert told(since="2020-01-01")
+    assert told(since="2020-01-01", offset=2**63 - 1) == []
