@@ -20,7 +20,7 @@ BUDGET_MS = 1500
 
 
 class TailIn(Schema):
-    start: int = Field(ge=0)
+    start: int = Field(ge=0, lt=2**53)
     text: str
 
 
