@@ -9,7 +9,7 @@ import tomlkit
 from memsite.env import Env, config_file, variable
 from memsite.files import write_private
 
-SECRET = frozenset({"token", "embed_api_key"})
+SECRET = frozenset(name for name in Env.model_fields if name.endswith(("token", "key")))
 
 
 def unsaved(environ: Mapping[str, str], env: Env) -> dict[str, object]:

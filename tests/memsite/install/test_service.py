@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memsite.env import read_env
+from memsite.env import load_env, read_env
 from memsite.install import kept_settings, service
 from memsite.install.places import Places
 from tests.memsite.user import User
@@ -138,3 +138,9 @@ def test_what_was_kept_is_what_a_process_without_the_variables_reads(
     kept_settings.save(variables, kept_settings.unsaved(variables, there))
     monkeypatch.delenv("DATABASE_URL")
     assert read_env().database == there.database == user.home / "z.db"
+
+
+def test_no_token_and_no_key_is_copied_from_the_shell_into_a_file(user: User) -> None:
+    keys = {f"MEMORY_{name}": f"s3cret-{name}" for name in ("TOKEN", "EMBED_API_KEY", "JUDGE_API_KEY")}
+    shell = {**keys, "MEMORY_JUDGE_MODEL": "m", "HOME": str(user.home)}
+    assert kept_settings.unsaved(shell, load_env(shell)) == {"judge_model": "m"}
