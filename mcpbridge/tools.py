@@ -188,10 +188,11 @@ async def memory_conflicts(
     reason: str | None = None,
     state: Literal["pending", "confirmed", "rejected", "all"] = "pending",
     limit: Annotated[int, Field(ge=1, le=50)] = 10,
+    scope: Scope = None,
 ) -> Pairs:
-    """List contradicting memories, or settle a pair: give id and verdict. rejected also undoes."""
+    """List contradictions, or settle a pair: give id and verdict. rejected also undoes."""
     if id is None and verdict is None:
-        return await pool.run(_pairs, state=state, limit=limit)
+        return await pool.run(_pairs, acting.scope(scope), state=state, limit=limit)
     if id is None or verdict is None:
         raise Rejected("Settling needs both id and verdict.")
     who = acting.writer()
@@ -224,8 +225,8 @@ def _history(asked: history.Asked, *, limit: int) -> History:
     return History.of(history.history(asked, limit=limit))
 
 
-def _pairs(*, state: str, limit: int) -> Pairs:
-    found = conflicts.visible(scopes=acting.scopes(), state=state)
+def _pairs(scope: str, *, state: str, limit: int) -> Pairs:
+    found = conflicts.visible(scopes=[scope], state=state)
     return Pairs(conflicts=[Pair.of(pair) for pair in found[:limit]], total=found.count())
 
 

@@ -4,12 +4,15 @@ import os
 import re
 import stat
 import tempfile
+from itertools import islice
 from pathlib import Path, PurePath
 from urllib.parse import unquote
 
 from memories.cleaning import clean_label
 
 MAX_PROJECT_CHARS = 200
+LONGEST_PATH = 4096
+"""No system opens a longer one."""
 _MAX_BYTES = 64 * 1024
 _MAX_LEVELS = 64
 _TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp")  # noqa: S108 (names to recognise, nothing is written there)
@@ -28,7 +31,7 @@ class _NoRepositoryError(Exception):
 
 def project_of(cwd: str | None) -> str:
     """`owner/name` of the repository around an absolute path, else the last two components, else ""."""
-    if not cwd or "\0" in cwd or not Path(cwd).is_absolute():
+    if not cwd or "\0" in cwd or len(cwd) > LONGEST_PATH or not Path(cwd).is_absolute():
         return ""
     try:
         folder = Path(os.path.realpath(cwd))
@@ -38,7 +41,7 @@ def project_of(cwd: str | None) -> str:
 
 
 def _name_of(folder: Path) -> str:
-    for root in (folder, *folder.parents)[:_MAX_LEVELS]:
+    for root in (folder, *islice(folder.parents, _MAX_LEVELS - 1)):
         try:
             name = None if _holds_everything(root) else _repository_name(root)
         except (_NoRepositoryError, OSError, ValueError):
@@ -56,7 +59,13 @@ def _holds_everything(folder: Path) -> bool:
 
 def _is_temporary(folder: Path) -> bool:
     places = (*_TEMPORARY, tempfile.gettempdir())
-    return any(folder.is_relative_to(place) or folder.is_relative_to(os.path.realpath(place)) for place in places)
+    return any(_is_inside(folder, place) or _is_inside(folder, os.path.realpath(place)) for place in places)
+
+
+def _is_inside(folder: Path, place: str) -> bool:
+    """Quick for a path of thousands of folders too, which `is_relative_to` is not."""
+    parts = PurePath(place).parts
+    return folder.parts[: len(parts)] == parts
 
 
 def _repository_name(root: Path) -> str | None:

@@ -20,6 +20,7 @@ BUDGET = 1.4  # seconds in all; the interpreter's start comes on top
 SPOOLING = 0.3  # of them, kept for writing down what would be lost
 TAIL = 2 * 1024 * 1024  # Claude Code writes whole requests between the turns: 160 KB for four short ones
 LARGEST_ANSWER = 1024 * 1024
+LARGEST_INPUT = 32 * 1024 * 1024
 LARGEST_SPOOL = 8 * 1024 * 1024
 DEFAULT_URL = "http://127.0.0.1:8765"
 DAY = 86_400
@@ -35,7 +36,7 @@ def main(argv: list[str]) -> None:
         return  # started below a service that a hook started, or by mistake
     harness, event = argv[0], argv[1]
     watch()
-    raw = json.loads(sys.stdin.buffer.read() or b"{}")
+    raw = json.loads(given() or b"{}")
     client = wishes()
     if event == "PostToolUse" and not client.get("tool_capture"):
         return
@@ -63,6 +64,16 @@ def watch() -> None:
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
         signal.setitimer(signal.ITIMER_REAL, left())
+
+
+def given() -> bytes:
+    """Standard input in pieces: no signal ends a read() that goes on and on. Raises ValueError for too much."""
+    content = bytearray()
+    while part := os.read(0, 1024 * 1024):
+        content += part
+        if len(content) > LARGEST_INPUT:
+            raise ValueError("too much input")
+    return bytes(content)
 
 
 def left(reserve: float = 0.0) -> float:

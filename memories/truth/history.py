@@ -18,6 +18,9 @@ from memories.querysets import MemoryQuerySet
 from memories.recall import LIMIT, Question, recall
 from memories.truth.chains import chain_of
 
+LARGEST = 2**63 - 1
+"""Of the integers that SQLite knows."""
+
 type What = Literal["began", "held", "ended"]
 
 
@@ -95,7 +98,7 @@ def _changed(asked: Asked, *, limit: int, offset: int) -> History:
     began, ended = kept.filter(valid_from__lt=until), kept.filter(valid_to__lt=until)
     if since:
         began, ended = began.filter(valid_from__gte=since), ended.filter(valid_to__gte=since)
-    last = offset + limit
+    last = min(offset + limit, LARGEST)
     events = merge(_events(began, "began", last), _events(ended, "ended", last), key=lambda event: event.at)
     return History(list(events)[offset:last], began.count() + ended.count(), limit, offset)
 

@@ -125,6 +125,8 @@ def _string(raw: Json, *names: str) -> str:
 
 
 def _role(name: object) -> str:
+    if not isinstance(name, str):
+        return ""
     if name in USERS:
         return "user"
     return "assistant" if name in ASSISTANTS else ""
@@ -174,7 +176,10 @@ def spoken(content: Any) -> str:
 def _part(part: Any) -> str:
     if isinstance(part, str):
         return part
-    if not isinstance(part, Mapping) or part.get("type") not in _TEXT_PARTS or part.get("thought"):
+    if not isinstance(part, Mapping) or part.get("thought"):
+        return ""
+    kind = part.get("type")
+    if not (kind is None or isinstance(kind, str)) or kind not in _TEXT_PARTS:
         return ""
     return _string(part, "text")
 

@@ -214,6 +214,12 @@ class TestTruth:
         for arguments in ({"id": 1}, {"verdict": "confirmed"}, {"id": 4711, "verdict": "rejected"}):
             assert agent.refused("memory_conflicts", **arguments).endswith(".")
 
+    def test_contradictions_of_another_scope_are_shown_only_to_who_names_it(self, agent: Agent) -> None:
+        for content in ("The session store is Redis.", "The session store moved from Redis to Postgres."):
+            agent.call("memory_store", content=content, scope="team")
+        assert agent.call("memory_conflicts") == {"conflicts": [], "total": 0}
+        assert agent.call("memory_conflicts", scope="team")["total"] == 1
+
     def test_the_history_of_a_fact_is_told(self, agent: Agent) -> None:
         march = agent.call("memory_store", content="The store is Redis.", valid_from="2026-03-01")["uid"]
         june = agent.call(

@@ -1,5 +1,6 @@
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -241,3 +242,10 @@ def test_any_path_has_an_answer(cwd):
 def test_any_configuration_has_an_answer(text):
     assert isinstance(projects._origin(f'[remote "origin"]\n{text}\nurl = {text}'), str)
     assert isinstance(projects._owner_and_name(text, Path("/a/b")), str)
+
+
+def test_a_path_that_no_system_opens_is_no_project_and_costs_nothing():
+    started = time.process_time()
+    assert project_of("/" + "a/" * 20_000) == ""
+    assert project_of("/" + "a/" * 2_000)
+    assert time.process_time() - started < 1

@@ -267,6 +267,24 @@ def test_a_lying_service_costs_a_prompt_its_budget_at_most(
     assert [one["content"] for one in spooled(home)] == ["the staging database is called blueberry."]
 
 
+def test_input_without_an_end_costs_neither_time_nor_memory(home: Home) -> None:
+    source = subprocess.Popen(["/usr/bin/env", "yes"], stdout=subprocess.PIPE)
+    began = time.monotonic()
+    try:
+        done = subprocess.run(
+            [*COMMAND, "claude", "UserPromptSubmit"],
+            stdin=source.stdout,
+            env=home.environment(),
+            capture_output=True,
+            timeout=30,
+            check=False,
+        )
+    finally:
+        source.kill()
+        source.communicate()
+    assert Ran(done.returncode, done.stdout.decode(), done.stderr.decode(), time.monotonic() - began).is_silent
+
+
 @pytest.mark.parametrize("status", [b"401 Unauthorized", b"403 Forbidden", b"422 Unprocessable Content"])
 def test_what_the_service_refuses_is_not_written_down(
     home: Home, lying: Callable[[bytes | None], Liar], status: bytes

@@ -130,3 +130,9 @@ def test_what_replaced_each_memory_is_not_asked_for_one_by_one(
             successors = {event.memory.superseded_by for event in events if event.memory != newest}
         assert len(events) >= 20
         assert successors == {newest}
+
+
+def test_a_page_behind_the_last_event_is_empty(remembered: Remembered) -> None:
+    remembered("The session store is Redis")
+    assert told(since="2020-01-01")
+    assert told(since="2020-01-01", offset=2**63 - 1) == []

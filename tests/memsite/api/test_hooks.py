@@ -260,3 +260,11 @@ def test_stated_decisions_become_candidates_only_where_that_is_switched_on(rest:
 def test_a_whitelist_may_be_one_string(rest: Rest) -> None:
     tool(rest, "built well", memory={"tool_capture": "read, Shell"})
     assert len(texts("tool")) == 1
+
+
+@pytest.mark.parametrize("start", [-1, 2**53, 2**63, 10**30])
+def test_a_transcript_that_starts_nowhere_is_refused(rest: Rest, start: int) -> None:
+    tail = {"start": start, "text": line("we keep the carts in the database from now on")}
+    answer = rest.post("/hook/claude?event=PreCompact", {"session_id": "s1", "memory": {"transcript": tail}})
+    assert answer.code == (422, "rejected")
+    assert not texts("compaction")

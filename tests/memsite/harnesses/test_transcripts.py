@@ -160,3 +160,14 @@ def test_only_what_lies_after_the_last_capture_is_read() -> None:
     assert tail.after(105) == "zwölf\n"
     assert tail.after(112) == ""
     assert tail.after(5000) == tail.text  # the file shrank: it is another one
+
+
+@pytest.mark.parametrize("odd", [[], {}, ["user"], 7, None, True])
+def test_a_line_of_the_wrong_types_says_nothing_and_keeps_no_other_out(odd: object) -> None:
+    strange = lines(
+        {"type": odd, "message": {"role": odd, "content": odd}},
+        {"type": "user", "message": {"role": "user", "content": [{"type": [odd], "text": "no such part"}, odd]}},
+        {"role": odd, "id": odd, "content": "who would say this"},
+    )
+    said = list(turns(named("claude"), strange + lines(claude("user", "where does the cart live?"))))
+    assert said == [Turn("user", "where does the cart live?")]
