@@ -18,7 +18,7 @@ from memories.listing import Noise
 from memories.models import Conflict
 from memories.overview import Glance
 from memories.truth import conflicts
-from memsite import charts
+from memsite import charts, spool
 from memsite.charts import Chart, Day
 from memsite.tasks import is_owner
 from telemetry import services as telemetry
@@ -82,6 +82,7 @@ def dashboard(user: Visitor) -> Dashboard:
     cards = [
         *_memory_cards(stats, maintains=is_owner(user)),
         *_reviews(scopes),
+        *(_waiting() if is_owner(user) else []),
         *(_injection_cards(usage) if usage else []),
     ]
     return Dashboard(
@@ -121,10 +122,19 @@ def _memory_cards(stats: listing.Stats, *, maintains: bool) -> Iterable[Number]:
 
 def _reviews(scopes: Iterable[str]) -> Iterable[Number]:
     pairs = conflicts.visible(scopes=scopes, state=Conflict.Verdict.PENDING).order_by().count()
-    candidates = overview.waiting_candidates(scopes=scopes).order_by().count()
     url = _list("admin:memories_conflict_changelist", verdict__exact="pending")
-    note = f"{candidates:,} candidates wait too" if candidates else "contradictions to settle"
-    yield Number("pending reviews", f"{pairs:,}", url, note)
+    yield Number("pending reviews", f"{pairs:,}", url, "contradictions to settle")
+    candidates = overview.waiting_candidates(scopes=scopes).order_by().count()
+    if candidates:
+        url = _list("admin:memories_candidate_changelist", state="waiting")
+        yield Number("candidates", f"{candidates:,}", url, "stated in prompts, to accept or dismiss")
+
+
+def _waiting() -> Iterable[Number]:
+    """What hooks wrote down while no service answered."""
+    waiting = spool.spool_state().lines
+    if waiting:
+        yield Number("texts in the spool", f"{waiting:,}", "", "taken in within a minute")
 
 
 def _injection_cards(usage: Usage) -> Iterable[Number]:

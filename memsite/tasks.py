@@ -10,6 +10,7 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 from memories import clock, lifecycle
 from memories.errors import Forbidden, NotFound, Rejected
 from memories.lifecycle import Progress
+from memories.truth import consolidation
 from memsite import jobs, maintenance
 from memsite.access import authentication_is_on
 from memsite.files import make_private_folder
@@ -68,6 +69,15 @@ def _backfill(_actor: str, progress: Progress) -> str:
     return f"{filled.repaired:,} memories got their vectors; {filled.pending:,} still wait."
 
 
+def _consolidate(actor: str, progress: Progress) -> str:
+    done = consolidation.consolidate(actor=actor, progress=progress)
+    if not done.run:
+        return f"Looked at {done.looked_at:,} memories; nothing is to be joined."
+    joined = sum(len(cluster.uids) for cluster in done.clusters)
+    undo = f"memory-mcp consolidate --undo {done.run}"
+    return f"Joined {joined:,} memories in {len(done.clusters):,}. To take it back: {undo}"
+
+
 def _backup(_actor: str, _progress: Progress) -> str:
     target = backup_file()
     make_private_folder(target.parent)
@@ -98,6 +108,12 @@ TASKS = {
             "Makes the vectors that are missing, with the model in use. It may be broken off and goes on later.",
             _backfill,
             is_gated=True,
+        ),
+        Task(
+            "consolidate",
+            "Consolidate",
+            "Makes one memory of those that say nearly the same. Nothing is lost, and each run can be undone.",
+            _consolidate,
         ),
         Task(
             "backup",

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from datetime import timedelta
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from memories import clock, lifecycle
-from memories.models import Memory
+from memories.models import Candidate, Memory
 from telemetry.models import InjectedMemory, Injection
 from tests.memories.admin.pages import NASTY
 
@@ -176,3 +177,18 @@ def test_expired_artifacts_are_counted_apart_and_as_the_list_counts_them(
         for label, count in (("live", live), ("expired", expired)):
             value, url = number(browser, label)
             assert (value, rows(browser, url)) == (str(count), count)
+
+
+def test_what_prompts_stated_is_counted_and_linked(browser: Client):
+    Candidate.objects.create(scope="default", content="We always squash.")
+    Candidate.objects.create(scope="default", content="We never squash.", state="dismissed")
+    value, url = number(browser, "candidates")
+    assert (value, rows(browser, url)) == ("1", 1)
+
+
+def test_what_waits_in_the_spool_is_counted(browser: Client, configure: Callable[..., None], tmp_path: Path):
+    configure(discovery_file=str(tmp_path / "memory.db.server.json"))
+    assert "texts in the spool" not in index(browser)
+    (tmp_path / "memory.db.spool.jsonl").write_text("{}\n{}\n")
+    board = browser.get(reverse("admin:index")).context["dashboard"]
+    assert next(card.value for card in board.cards if card.label == "texts in the spool") == "2"

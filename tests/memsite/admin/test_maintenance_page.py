@@ -144,3 +144,16 @@ def test_a_job_whose_process_died_is_interrupted_not_running(browser: Client):
 
 def test_an_unknown_task_is_404(browser: Client):
     assert run(browser, "format the disk").status_code == 404
+
+
+def test_memories_that_say_the_same_are_joined_and_the_report_says_how_to_undo_it(
+    browser: Client, remembered: Remembered
+):
+    text = "The nightly backup of the shop database runs at two"
+    for content in (f"{text}.", f"{text} in the night, as agreed."):
+        remembered(content)
+    assert run(browser, "consolidate").status_code == 302
+    assert ended().report.startswith("Joined 2 memories in 1. To take it back: memory-mcp consolidate --undo ")
+    assert Memory.objects.live().count() == 1
+    run(browser, "consolidate")
+    assert until(lambda: ended().report.startswith("Looked at 0 memories"))
