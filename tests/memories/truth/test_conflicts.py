@@ -259,3 +259,13 @@ def test_the_reason_of_a_verdict_is_clean_and_without_secrets_like_any_stored_te
     settle(conflict.pk, "rejected", actor="ada")
     with pytest.raises(Rejected):
         settle(conflict.pk, "confirmed", actor="ada", reason="x" * 1001)
+
+
+def test_what_was_never_true_ends_nothing() -> None:
+    older, newer, conflict = pair()
+    keep("The session store stays as it was", supersedes=[newer.uid], correction=True)
+    with pytest.raises(Contradiction):
+        settle(conflict.pk, "confirmed", actor="ada")
+    older.refresh_from_db()
+    assert older.valid_to is None
+    settle(conflict.pk, "rejected", actor="ada")
