@@ -67,7 +67,7 @@ def watch() -> None:
 
 
 def given() -> bytes:
-    """Standard input in pieces, as no signal ends a read() that goes on and on. Raises ValueError for too much of it."""
+    """Standard input in pieces, as no signal ends a read() that goes on and on. Raises ValueError for too much."""
     content = bytearray()
     while part := sys.stdin.buffer.read1(1024 * 1024):
         content += part
