@@ -69,7 +69,7 @@ def watch() -> None:
 def given() -> bytes:
     """Standard input in pieces, as no signal ends a read() that goes on and on. Raises ValueError for too much."""
     content = bytearray()
-    while part := sys.stdin.buffer.read1(1024 * 1024):
+    while part := os.read(0, 1024 * 1024):
         content += part
         if len(content) > LARGEST_INPUT:
             raise ValueError("too much input")
