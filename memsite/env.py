@@ -80,7 +80,7 @@ class Env(BaseModel):
     device: Literal["cpu", "cuda"] = Field(
         default="cpu", description="Where the model runs; `cuda` falls back to `cpu`"
     )
-    embed_url: str = Field(
+    embed_url: Annotated[str, AfterValidator(_http_only)] = Field(
         default="",
         description="OpenAI-compatible server that embeds instead, up to and with `/v1`; texts are sent to it",
     )

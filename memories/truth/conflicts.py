@@ -139,6 +139,8 @@ def _end(conflict: Conflict, *, now: datetime) -> None:
     older, newer = conflict.older, conflict.newer
     if older.valid_to is not None:
         raise errors.Conflict(f"Memory {older.uid} is already superseded.")
+    if newer.valid_to == newer.valid_from:
+        raise errors.Conflict(f"Memory {newer.uid} was corrected: it was never true and ends nothing.")
     if is_whole(older):
         supersede(older, newer, reason=Reason.CONFLICT, at=newer.valid_from, now=now)
 

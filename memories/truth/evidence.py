@@ -92,10 +92,10 @@ def _in_passing(older: str, newer: str) -> Evidence | None:
 
 
 def _change(older: frozenset[str], newer: str, *, weak: bool) -> str:
-    """A change word in a sentence that speaks of something the older text has."""
+    """A change word in a sentence that speaks of something the older text has, other than a change."""
     for sentence in _sentences(newer):
         found = cues.changes(sentence) or (cues.hints(sentence) if weak else ())
-        if found and terms(sentence) & older:
+        if found and (terms(sentence) & older) - terms(" ".join(found)):
             return f"change: {found[0]}"
     return ""
 

@@ -72,8 +72,14 @@ def to_take(patch: Patch, manifest: Manifest) -> Change:
     return change
 
 
-def make(change: Change, manifest: Manifest, target: Target, *, now: datetime) -> Manifest:
+def make(change: Change) -> None:
     """Write what is to be put. Raises Unreadable."""
+    if change.is_needed:
+        documents.replace(change.document, change.after)
+
+
+def recorded(change: Change, manifest: Manifest, target: Target, *, now: datetime) -> Manifest:
+    """The manifest as it is once a change is made; a file is copied for it. Raises Unreadable."""
     path = change.document.path
     known = manifest.files.get(str(path))
     if not change.is_needed:
@@ -87,7 +93,6 @@ def make(change: Change, manifest: Manifest, target: Target, *, now: datetime) -
     else:
         copy = _backed_up(change.document, now=now)
         written = dataclasses.replace(written, backup=str(copy) if change.pristine else "")
-    documents.replace(change.document, change.after)
     return manifest.with_file(path, written)
 
 

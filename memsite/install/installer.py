@@ -39,14 +39,21 @@ class Installer:
 
     def connect(self, name: str, wanted: Iterable[Change]) -> None:
         """Raises Unreadable."""
-        known = manifest.load(self.places)
         target = Target(name, self.project, self.wiring.stdio)
-        try:
+        with manifest.held(self.places):
             for change in wanted:
-                known = changes.make(change, known, target, now=self.now)
-            known = known.with_target(target, url=self.wiring.mcp_url)
-        finally:
-            manifest.save(known, self.places)
+                self._make(change, target)
+            manifest.save(manifest.load(self.places).with_target(target, url=self.wiring.mcp_url), self.places)
+
+    def _make(self, change: Change, target: Target) -> None:
+        """On record before it is done: what is killed in between can be taken out to the byte."""
+        before = manifest.load(self.places)
+        manifest.save(changes.recorded(change, before, target, now=self.now), self.places)
+        try:
+            changes.make(change)
+        except BaseException:
+            manifest.save(before, self.places)
+            raise
 
     def to_start_at_login(self, unit: Unit) -> Change:
         """Raises Unreadable."""
@@ -72,13 +79,17 @@ class Installer:
 
     def part(self, name: str, wanted: Iterable[Change]) -> None:
         """Raises Unreadable."""
-        known = manifest.load(self.places)
-        try:
-            for change in wanted:
-                known = changes.unmake(change, known)
-            known = known.without_target(Target(name, self.project))
-        finally:
-            manifest.save(known, self.places)
+        wanted = list(wanted)
+        if manifest.load(self.places) == Manifest() and not any(change.is_needed for change in wanted):
+            return
+        with manifest.held(self.places):
+            known = manifest.load(self.places)
+            try:
+                for change in wanted:
+                    known = changes.unmake(change, known)
+                known = known.without_target(Target(name, self.project))
+            finally:
+                manifest.save(known, self.places)
 
 
 def _at(path: Path, patches: list[Patch]) -> Patch:

@@ -2,13 +2,19 @@
 
 import dataclasses
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memsite.files import write_private
+from filelock import FileLock, Timeout
+
+from memsite.files import make_private_folder, write_private
 from memsite.install.places import Places
+from memsite.install.unreadable import Unreadable
 
 VERSION = 1
+PATIENCE_SECONDS = 20.0
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,20 @@ class Manifest:
 
 def location(places: Places) -> Path:
     return places.data() / "install.json"
+
+
+@contextmanager
+def held(places: Places) -> Iterator[None]:
+    """For one process at a time, so that of two at once neither loses what the other wrote. Raises Unreadable."""
+    path = location(places)
+    try:
+        make_private_folder(path.parent)
+        with FileLock(path.with_suffix(".lock"), timeout=PATIENCE_SECONDS, mode=0o600):
+            yield
+    except Timeout:
+        raise Unreadable("Another install or uninstall is at work; run this again when it has ended.") from None
+    except OSError as error:
+        raise Unreadable(f"{error.filename or path} cannot be written: {error.strerror}.") from None
 
 
 def load(places: Places) -> Manifest:

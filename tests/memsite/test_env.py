@@ -232,7 +232,8 @@ def test_the_key_of_the_judge_is_never_shown(load):
     assert "4711" not in str(error.value)
 
 
+@pytest.mark.parametrize("name", ["MEMORY_JUDGE_URL", "MEMORY_EMBED_URL"])
 @pytest.mark.parametrize("url", ["localhost:11434", "ftp://a.example"])
-def test_the_server_of_the_judge_is_a_url(load, url):
-    with pytest.raises(BadConfiguration, match="MEMORY_JUDGE_URL="):
-        load(MEMORY_JUDGE_URL=url)
+def test_a_server_is_named_by_a_url(load, name, url):
+    with pytest.raises(BadConfiguration, match=f"{name}="):
+        load(**{name: url})

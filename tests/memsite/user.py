@@ -8,6 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "KIMI_CODE_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME", "MEMORY_TOKEN")
+OWN = ("install.json", "install.lock")
 
 
 @dataclass
@@ -32,7 +33,7 @@ class User:
     def files(self) -> dict[str, bytes]:
         """Every file of the home but our own record."""
         found = sorted(path for path in self.home.rglob("*") if path.is_file())
-        return {str(path.relative_to(self.home)): path.read_bytes() for path in found if path.name != "install.json"}
+        return {str(path.relative_to(self.home)): path.read_bytes() for path in found if path.name not in OWN}
 
     def write(self, name: str, text: str) -> Path:
         path = self.home / name

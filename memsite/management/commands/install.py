@@ -73,7 +73,11 @@ class Command(InstallCommand):
         unsaved = kept_settings.unsaved(os.environ, settings.MEMORY)
         names = ", ".join(unsaved)
         if unsaved and not dry_run:
-            self.say(f"Kept in {kept_settings.save(os.environ, unsaved)}, as agents do not see this shell: {names}.")
+            try:
+                file = kept_settings.save(os.environ, unsaved)
+            except OSError as error:
+                raise CommandError(f"config.toml cannot be written: {error.strerror}; nothing was changed.") from None
+            self.say(f"Kept in {file}, as agents do not see this shell: {names}.")
         elif unsaved:
             self.say(f"Would keep in config.toml: {names}.")
         for name in kept_settings.contradicted(os.environ, settings.MEMORY):

@@ -269,3 +269,13 @@ def test_a_reason_is_stored_like_any_text() -> None:
     assert conflict.reason.startswith("my key is [redacted:")
     with pytest.raises(Rejected):
         settle(conflict.pk, "rejected", actor="ada", reason="x" * 2001)
+
+
+def test_what_was_never_true_ends_nothing() -> None:
+    older, newer, conflict = pair()
+    keep("The session store stays as it was", supersedes=[newer.uid], correction=True)
+    with pytest.raises(Contradiction):
+        settle(conflict.pk, "confirmed", actor="ada")
+    older.refresh_from_db()
+    assert older.valid_to is None
+    settle(conflict.pk, "rejected", actor="ada")

@@ -20,6 +20,10 @@ CONTRADICTING = [
     ("Сессии хранятся в Redis", "Сессии больше не хранятся в Redis", "change"),
 ]
 COMPATIBLE = [
+    (
+        "We moved sessions from Redis to the database.",
+        "The deploy target of billing is no longer Heroku, we moved to Fly.io.",
+    ),
     ("always make a worktree", "never touch others' worktrees"),
     ("The API is written in Go", "The CLI is written in Go"),
     ("The port of the API is 8080", "The port of the proxy is 9090"),

@@ -1,7 +1,11 @@
 """Installing, again, from elsewhere, and taking it out: whatever others wrote stays to the byte."""
 
 import json
+import os
 import stat
+import subprocess
+import sys
+import tempfile
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +14,9 @@ from typing import Any
 import pytest
 
 from memsite.harnesses import NAMES
-from memsite.install import documents, jsonc, ours
+from memsite.install import changes, documents, jsonc, manifest, ours
 from memsite.install.harnesses import HARNESSES
+from memsite.install.places import Places
 from tests.memsite.user import User
 
 type Moved = Callable[[str], None]
@@ -274,8 +279,12 @@ def test_a_read_only_file_is_refused_in_one_sentence(user: User) -> None:
 def test_a_folder_that_cannot_be_written_is_one_sentence(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     path = user.write(".claude/settings.json", "{}")
 
-    def refuse(**_: object) -> None:
-        raise PermissionError(13, "Permission denied")
+    make = tempfile.mkstemp
+
+    def refuse(*, dir: Path, prefix: str) -> tuple[int, str]:  # noqa: A002 - as the original names it
+        if dir == path.parent:
+            raise PermissionError(13, "Permission denied")
+        return make(dir=dir, prefix=prefix)
 
     monkeypatch.setattr("tempfile.mkstemp", refuse)
     assert f"{path} was not changed: no copy can be made beside it (Permission denied)." in user.fails(
@@ -541,3 +550,48 @@ def test_uninstall_needs_to_know_what(user: User) -> None:
 
 def test_every_harness_with_hooks_can_be_installed() -> None:
     assert set(HARNESSES) == set(NAMES)
+
+
+@every_harness
+def test_an_install_that_was_killed_is_taken_out_to_the_byte(
+    user: User, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = prepare(user, name)
+
+    def killed(change: changes.Change) -> None:
+        documents.replace(change.document, change.after)
+        os._exit(9)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(changes, "make", killed)
+        child = os.fork()
+        if not child:
+            user.run("install", name)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    assert user.files() != before
+    user.run("uninstall", name)
+    assert user.files() == before
+
+
+def test_two_installs_at_once_are_both_on_record(user: User) -> None:
+    names = ("claude", "codex", "kimi", "gemini")
+    environment = {"HOME": str(user.home), "PATH": str(user.programs)}
+    command = [sys.executable, "-m", "memsite.cli", "install"]
+    running = [subprocess.Popen([*command, name], env=environment, stdout=subprocess.DEVNULL) for name in names]
+    assert [one.wait() for one in running] == [0, 0, 0, 0]
+    known = manifest.load(Places.of(environment))
+    assert sorted(target.name for target in known.targets) == sorted(names)
+    assert {one.target for one in known.files.values()} == set(names)
+
+
+def test_a_home_that_cannot_be_written_is_one_sentence(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(30, "Read-only file system", "/home/me/.local")
+
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    assert "Read-only file system" in user.fails("install", "claude")
+    user.run("uninstall", "claude")
+    monkeypatch.setenv("MEMORY_PORT", "9000")
+    assert "config.toml cannot be written: Read-only file system" in user.fails("install", "claude")
+    assert not user.files()
