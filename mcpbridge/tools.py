@@ -39,7 +39,7 @@ ALIASES = {
 Kind = Literal["preference", "decision", "fact", "artifact"]
 Date = Annotated[str, Field(description="ISO 8601")]
 Project = Annotated[str | None, Field(description="owner/name; * = everywhere")]
-Cwd = Annotated[str | None, Field(description="Working directory; gives the project")]
+Cwd = Annotated[str | None, Field(description="Working directory")]
 Scope = str | None
 
 
