@@ -10,6 +10,7 @@ from memories.lifecycle import Selection
 from memories.models import Memory
 from memories.remember import Draft, remember
 from memories.truth import consolidation
+from memories.truth.chains import chain_of
 from tests.memories.conftest import found
 
 type Remembered = Callable[..., Memory]
@@ -116,7 +117,7 @@ def test_a_summary_that_was_superseded_is_made_anew_where_it_stood(originals: li
     newer = remember(Draft(content="We deploy by hand.", supersedes=[summary.uid]))
     forget(originals[1])
     assert not any("Ada" in text for text in visible())
-    chain = lifecycle.chain_of(Memory.objects.get(uid=newer.uid))
+    chain = chain_of(Memory.objects.get(uid=newer.uid))
     assert [one.content for one in chain if one.tier == "semantic"] == [f"{TEXTS[0]}\n{TEXTS[2]}"]
     assert [one.content for one in live()] == ["We deploy by hand."]
 
