@@ -4,6 +4,7 @@ import contextlib
 import os
 import secrets
 import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from memsite.env import beside
@@ -21,25 +22,27 @@ def make_private_folder(path: Path) -> None:
 def write_private(path: Path, text: str) -> None:
     """Replace a file by one that only its owner may read; a reader sees the old or the new text, never a part."""
     make_private_folder(path.parent)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with written_beside(path, [text.encode()]) as made:
+        made.replace(path)
 
 
 def create_private(path: Path, content: bytes = b"") -> None:
     """Create a file for its owner alone unless it exists; of several writers the first one wins."""
     make_private_folder(path.parent)
+    with written_beside(path, [content]) as made, contextlib.suppress(FileExistsError):
+        os.link(made, path)
+
+
+@contextlib.contextmanager
+def written_beside(path: Path, content: Iterable[bytes]) -> Iterator[Path]:
+    """A private file in the same folder, whole and on the disk, to be renamed to `path`; it goes if it is not."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        with contextlib.suppress(FileExistsError):
-            os.link(name, path)
+            file.writelines(content)
+            file.flush()
+            os.fsync(file.fileno())
+        yield Path(name)
     finally:
         Path(name).unlink(missing_ok=True)
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from django.conf import settings
 from django.db import connections
@@ -16,6 +17,9 @@ from memories.models import Memory
 from memories.remember import Draft, remember
 from memories.search import sqlite
 from tests.service import Home
+
+hypothesis.settings.register_profile("unhurried", deadline=None)  # a busy machine is no fault
+hypothesis.settings.load_profile("unhurried")
 
 APPEND_ONLY = {name: body for name, body in sqlite.triggers().items() if "_append_" in name}
 

@@ -4,11 +4,11 @@ import contextlib
 import hashlib
 import os
 import stat
-import tempfile
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from memsite.files import written_beside
 from memsite.install.unreadable import Unreadable
 
 LARGEST = 64 * 1024 * 1024
@@ -84,21 +84,13 @@ def replace(document: Document, content: bytes | None) -> None:
 
 
 def _write(path: Path, content: bytes, *, like: Path) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+    with written_beside(path, [content]) as made:
         with contextlib.suppress(FileNotFoundError):
             status = like.stat()
-            os.chmod(name, stat.S_IMODE(status.st_mode))  # noqa: PTH101 - of a name that mkstemp gave
+            made.chmod(stat.S_IMODE(status.st_mode))
             with contextlib.suppress(PermissionError):
-                os.chown(name, status.st_uid, status.st_gid)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+                os.chown(made, status.st_uid, status.st_gid)
+        made.replace(path)
     _settle(path.parent)
 
 

@@ -1,3 +1,4 @@
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from memsite import guard
 from memsite.access import OWNER, VISITOR
 from memsite.install import wiring
 from memsite.management.commands import install
+from tests.memsite.hooks import Liar
 from tests.memsite.user import VARIABLES, User
 
 
@@ -65,3 +67,20 @@ def moved(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
         monkeypatch.setattr(wiring, "plugin_folder", lambda: Path(folder) / "lib/memsite/opencode_plugin")
 
     return move
+
+
+@pytest.fixture
+def lying() -> Iterator[Callable[[bytes | None], Liar]]:
+    liars: list[tuple[Liar, threading.Thread]] = []
+
+    def start(reply: bytes | None) -> Liar:
+        liar = Liar(reply)
+        thread = threading.Thread(target=liar.work)
+        liars.append((liar, thread))
+        thread.start()
+        return liar
+
+    yield start
+    for liar, thread in liars:
+        liar.end()
+        thread.join(5)

@@ -1,6 +1,5 @@
 import os
 import sys
-import tempfile
 from argparse import ArgumentParser
 from collections.abc import Generator, Iterator
 from contextlib import closing, suppress
@@ -11,6 +10,7 @@ from django.core.management.base import CommandError
 
 from memories.transfer import exporting
 from memories.transfer.exporting import Extent
+from memsite.files import written_beside
 from memsite.management.store_command import StoreCommand
 
 STEP = 500
@@ -53,15 +53,8 @@ def _save(lines: Iterator[str], path: Path, *, force: bool) -> None:
     """A whole file for its owner alone, or none."""
     if os.path.lexists(path) and not force:
         raise CommandError(f"{path} exists already; --force replaces it.")
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.writelines(lines)
-            file.flush()
-            os.fsync(file.fileno())
-        _put(Path(name), path, force=force)
-    finally:
-        Path(name).unlink(missing_ok=True)
+    with written_beside(path, (line.encode() for line in lines)) as made:
+        _put(made, path, force=force)
 
 
 def _put(made: Path, path: Path, *, force: bool) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from memories.models import Conflict, Memory
 from memories.truth import judges, judging
 from tests.memories.embedders import openai_server
 from tests.memories.embedders.openai_server import Server
@@ -43,3 +44,17 @@ def judged_by(server: Server, configure: Callable[..., None]) -> Iterator[Callab
     yield use
     for judge in made:
         chats.closed(judge)
+
+
+@pytest.fixture
+def pair(remembered: Callable[..., Memory]) -> Callable[..., Conflict]:
+    """A pair with evidence, as the judge in use leaves it after the write."""
+
+    from tests.memories.truth.judged import NEW, OLD
+
+    def store(subject: str = "billing") -> Conflict:
+        remembered(OLD.format(subject), project=subject)
+        newer = remembered(NEW.format(subject), project=subject)
+        return Conflict.objects.get(newer=newer)
+
+    return store

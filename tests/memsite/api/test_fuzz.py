@@ -25,9 +25,7 @@ ANY = st.recursive(
 )
 TEXTS = st.lists(TEXT, max_size=4) | ANY
 TIME = st.datetimes().map(str) | st.dates().map(str) | st.sampled_from(["9999-12-31T23:59:59-14:00", "0001-01-01"])
-FUZZ = settings(
-    max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+FUZZ = settings(max_examples=150, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 INGEST = {
     "content": TEXT | ANY,

@@ -3,8 +3,13 @@
 import json
 from pathlib import Path
 
+import pytest
+
+from memsite.doctor import wires
 from memsite.install.wiring import HOOK
 from tests.memsite.user import User
+
+pytestmark = pytest.mark.usefixtures("at_a_free_port")
 
 
 def strange(folder: Path) -> str:
@@ -41,7 +46,8 @@ def test_the_plugin_of_a_clone_is_not_run(user: User, tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-def test_what_install_wrote_into_a_folder_is_run(user: User) -> None:
+def test_what_install_wrote_into_a_folder_is_run(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wires, "BUDGET_SECONDS", 60.0)
     user.run("install", "claude", "opencode", "--project")
     said = user.fails("doctor")
     assert "were not run" not in said

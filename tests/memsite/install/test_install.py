@@ -1,111 +1,29 @@
 """Installing, again, from elsewhere, and taking it out: whatever others wrote stays to the byte."""
 
 import json
-import os
 import stat
-import subprocess
-import sys
-import tempfile
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from memsite.harnesses import NAMES
-from memsite.install import changes, documents, jsonc, manifest, ours
 from memsite.install.harnesses import HARNESSES
-from memsite.install.places import Places
+from tests.memsite.install.existing import (
+    CLAUDE_SETTINGS,
+    CLAUDE_STATE,
+    CODEX_CONFIG,
+    EXISTING,
+    every_harness,
+    hooks_of,
+    parsed,
+    plugins,
+    prepare,
+    servers,
+    settings_of,
+)
 from tests.memsite.user import User
 
 type Moved = Callable[[str], None]
-
-CLAUDE_SETTINGS = """{
-  // the team's
-  "permissions": {"allow": ["Bash(ls:*)"]},
-  "hooks": {
-    "PostToolUse": [
-      {"matcher": "Edit", "hooks": [{"type": "command", "command": "prettier --write"}]}, // keep
-    ],
-    "Stop": [{"hooks": [{"type": "command", "command": "python3 /home/me/hook.py claude Stop"}]}],
-  },
-}
-"""
-CLAUDE_STATE = (
-    '{\n  "numStartups": 7,\n  "mcpServers": {\n    "memory": {"command": "npx", "args": ["server-memory"]}\n  }\n}'
-)
-CODEX_HOOKS = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}}\r\n'
-CODEX_CONFIG = """model = "gpt-5"   # mine
-
-[mcp_servers.docs]
-url = "http://localhost:3000/mcp"
-
-[hooks.state."/home/me/.codex/hooks.json:stop:0:0"]
-trusted_hash = "sha256:00"
-"""
-KIMI_CONFIG = 'default_model = "k2"\r\n\r\n[[hooks]]\r\nevent = "Stop"\r\ncommand = "say \\"done\\""'
-OPENCODE_CONFIG = """\ufeff{
-\t"$schema": "https://opencode.ai/config.json",
-\t// plugins
-\t"plugin": ["some-plugin", ["file:///home/me/opencode-plugin", {"x": 1}],],
-\t"mcp": {
-\t\t"docs": {"type": "remote", "url": "http://localhost:3000/mcp"}, /* the docs */
-\t}
-}
-"""
-GEMINI_SETTINGS = '{\n    "theme": "Default",\n    "mcpServers": {"docs": {"httpUrl": "http://x/mcp"}}\n}\n'
-
-EXISTING = {
-    "claude": {".claude/settings.json": CLAUDE_SETTINGS, ".claude.json": CLAUDE_STATE},
-    "codex": {".codex/hooks.json": CODEX_HOOKS, ".codex/config.toml": CODEX_CONFIG},
-    "copilot": {".copilot/mcp-config.json": '{"mcpServers": {"docs": {"type": "http", "url": "http://x/mcp"}}}'},
-    "cursor": {
-        ".cursor/hooks.json": '{"version": 1, "hooks": {"stop": [{"command": "./x.sh"}]}}',
-        ".cursor/mcp.json": "",
-    },
-    "gemini": {".gemini/settings.json": GEMINI_SETTINGS},
-    "kimi": {".kimi-code/config.toml": KIMI_CONFIG, ".kimi-code/mcp.json": "{}"},
-    "opencode": {".config/opencode/opencode.jsonc": OPENCODE_CONFIG},
-    "qwen": {".qwen/settings.json": '{"$version": 2,\n "ui": {"theme": "x"}}'},
-}
 PROMPT_EVENTS = {"gemini": "BeforeAgent", "copilot": "userPromptSubmitted", "cursor": "beforeSubmitPrompt"}
-
-every_harness = pytest.mark.parametrize("name", sorted(HARNESSES))
-
-
-def parsed(content: bytes) -> Any:
-    text = content.decode()
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        return jsonc.loads(text)
-
-
-def settings_of(user: User) -> dict[str, Any]:
-    return {name: parsed(content) for name, content in user.files().items() if not name.endswith(".bak")}
-
-
-def servers(value: Any) -> list[Any]:
-    """Every MCP server of ours, however deep."""
-    if ours.is_server(value, frozenset()):
-        return [value]
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [one for part in parts for one in servers(part)]
-
-
-def plugins(value: Any) -> list[Any]:
-    return [one for one in value.get("plugin", []) if ours.is_plugin(one)]
-
-
-def hooks_of(user: User) -> list[str]:
-    return [command for data in settings_of(user).values() for command in ours.hook_commands(data)]
-
-
-def prepare(user: User, name: str) -> dict[str, bytes]:
-    for file, text in EXISTING[name].items():
-        user.write(file, text)
-    return user.files()
 
 
 @every_harness
@@ -238,20 +156,6 @@ def test_no_file_holds_a_token(user: User, name: str, configure: Callable[..., N
     assert "MEMORY_TOKEN" in said
 
 
-@every_harness
-@pytest.mark.parametrize("text", ["{ this is not", "= [broken\n"])
-def test_what_cannot_be_read_is_left_alone_and_the_snippet_shown(user: User, name: str, text: str) -> None:
-    for file in EXISTING[name]:
-        user.write(file, text)
-    before = user.files()
-    said = user.fails("install", name)
-    assert user.files() == before
-    assert "was not changed" in said
-    assert "memsite/hook.py" in said or "8765/mcp" in said
-    user.fails("uninstall", name)
-    assert user.files() == before
-
-
 def test_links_modes_and_one_copy_stay(user: User) -> None:
     real = user.write("dotfiles/claude.json", CLAUDE_SETTINGS)
     real.chmod(0o600)
@@ -265,78 +169,6 @@ def test_links_modes_and_one_copy_stay(user: User) -> None:
     (copy,) = real.parent.glob("*.bak")
     assert copy.read_text() == CLAUDE_SETTINGS
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
-
-
-def test_a_read_only_file_is_refused_in_one_sentence(user: User) -> None:
-    path = user.write(".claude/settings.json", "{}")
-    path.chmod(0o444)
-    said = user.fails("install", "claude")
-    assert f"{path} is read-only and was not changed." in said
-    assert path.read_text() == "{}"
-    assert not (user.home / ".claude.json").exists(), "all or nothing for one program"
-
-
-def test_a_folder_that_cannot_be_written_is_one_sentence(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = user.write(".claude/settings.json", "{}")
-
-    make = tempfile.mkstemp
-
-    def refuse(*, dir: Path, prefix: str) -> tuple[int, str]:  # noqa: A002 - as the original names it
-        if dir == path.parent:
-            raise PermissionError(13, "Permission denied")
-        return make(dir=dir, prefix=prefix)
-
-    monkeypatch.setattr("tempfile.mkstemp", refuse)
-    assert f"{path} was not changed: no copy can be made beside it (Permission denied)." in user.fails(
-        "install", "claude"
-    )
-    path.unlink()
-    assert f"{path} cannot be written: Permission denied." in user.fails("install", "claude")
-    assert not path.exists()
-
-
-def test_a_file_that_changes_meanwhile_is_not_overwritten(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = user.write(".claude/settings.json", "{}")
-
-    def change(document: object, **_: object) -> Path:
-        path.write_text('{"new": 1}')
-        return path
-
-    monkeypatch.setattr(documents, "back_up", change)
-    assert "just changed by another program" in user.fails("install", "claude")
-    assert path.read_text() == '{"new": 1}'
-
-
-def test_files_in_a_folder_that_no_variable_names_any_more_are_found(
-    user: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CODEX_HOME", str(user.home / "other"))
-    user.run("install", "codex")
-    monkeypatch.delenv("CODEX_HOME")
-    user.run("uninstall", "codex")
-    assert not user.files()
-
-
-def test_an_environment_of_uvx_is_warned_about(user: User, moved: Moved) -> None:
-    moved("/home/me/.cache/uv/archive-v0/abc")
-    assert "is temporary" in user.run("install", "kimi")
-
-
-@pytest.mark.parametrize("content", [b"\xff\xfe{}", b""])
-def test_what_is_no_text_is_refused_and_what_is_empty_is_not(user: User, content: bytes) -> None:
-    path = user.write(".qwen/settings.json", "")
-    path.write_bytes(content)
-    if content:
-        assert "not UTF-8" in user.fails("install", "qwen")
-    else:
-        user.run("install", "qwen")
-        user.run("uninstall", "qwen")
-    assert path.read_bytes() == content
-
-
-def test_a_folder_in_the_place_of_a_file_is_refused(user: User) -> None:
-    (user.home / ".qwen/settings.json").mkdir(parents=True)
-    assert "is not a file" in user.fails("install", "qwen")
 
 
 def test_a_hook_written_by_hand_is_replaced_and_a_stranger_keeps_the_name_memory(user: User) -> None:
@@ -371,91 +203,6 @@ def test_trust_that_codex_wrote_behind_our_table_survives(user: User) -> None:
     assert path.read_text().endswith(trust)
     user.run("uninstall", "codex")
     assert path.read_text() == CODEX_CONFIG + trust
-
-
-def test_a_server_in_another_form_of_toml_is_not_touched(user: User) -> None:
-    text = 'mcp_servers = { docs = { url = "http://x/mcp" } }\n'
-    path = user.write(".codex/config.toml", text)
-    assert "[mcp_servers.memory]" in user.fails("install", "codex")
-    assert path.read_text() == text
-
-
-@pytest.mark.parametrize(
-    ("variable", "name", "file"),
-    [
-        ("CLAUDE_CONFIG_DIR", "claude", "settings.json"),
-        ("CLAUDE_CONFIG_DIR", "claude", ".claude.json"),
-        ("CODEX_HOME", "codex", "hooks.json"),
-        ("KIMI_CODE_HOME", "kimi", "mcp.json"),
-        ("COPILOT_HOME", "copilot", "mcp-config.json"),
-        ("XDG_CONFIG_HOME", "opencode", "opencode/opencode.json"),
-    ],
-)
-def test_folders_that_variables_name_are_used(
-    user: User, monkeypatch: pytest.MonkeyPatch, variable: str, name: str, file: str
-) -> None:
-    monkeypatch.setenv(variable, "~/else where")
-    user.run("install", name)
-    assert f"else where/{file}" in user.files()
-    assert all(path.startswith("else where/") for path in user.files())
-
-
-def test_all_means_the_programs_that_are_there(user: User) -> None:
-    assert "none was found" in user.fails("install", "--all")
-    (user.home / ".gemini").mkdir()
-    user.has("kimi")
-    user.run("install", "--all")
-    assert {name.split("/")[0] for name in user.files()} == {".gemini", ".kimi-code"}
-    user.run("uninstall", "--all")
-    assert not user.files()
-
-
-@every_harness
-def test_a_project_has_its_own_files(user: User, name: str) -> None:
-    said = user.run("install", name, "--project")
-    here = sorted(str(path.relative_to(Path.cwd())) for path in Path.cwd().rglob("*") if path.is_file())
-    expected = {
-        "claude": [".claude/settings.json", ".mcp.json"],
-        "codex": [".codex/config.toml", ".codex/hooks.json"],
-        "copilot": [".github/hooks/memory.json", ".mcp.json"],
-        "cursor": [".cursor/hooks.json", ".cursor/mcp.json"],
-        "gemini": [".gemini/settings.json"],
-        "kimi": [".kimi-code/mcp.json"],
-        "opencode": [".opencode/opencode.json"],
-        "qwen": [".qwen/settings.json"],
-    }
-    assert here == expected[name]
-    assert "better not commit" in said
-    assert not user.files()
-    user.run("uninstall", "--all")
-    assert not list(Path.cwd().iterdir())
-
-
-def test_an_unknown_name_is_one_sentence(user: User) -> None:
-    assert "is not known" in user.fails("install", "clade")
-    user.run("install", "claude-code")
-    assert ".claude/settings.json" in user.files()
-
-
-def test_a_database_elsewhere_is_told_to_every_part(user: User, configure: Callable[..., None]) -> None:
-    configure(db_path=user.home / "x" / "y.db", port=9999)
-    user.run("install", "claude")
-    assert all("--discovery" in command and "y.db.server.json" in command for command in hooks_of(user))
-    assert settings_of(user)[".claude.json"]["mcpServers"]["memory"]["url"] == "http://127.0.0.1:9999/mcp"
-    user.run("install", "claude", "--stdio")
-    assert settings_of(user)[".claude.json"]["mcpServers"]["memory"]["env"] == {
-        "MEMORY_DB_PATH": str(user.home / "x/y.db")
-    }
-    configure(db_path=user.home / ".local/share/memory-mcp/memory.db", port=8765)
-    user.run("install", "claude")
-    assert not any("--discovery" in command for command in hooks_of(user))
-    assert len(settings_of(user)[".claude.json"]["mcpServers"]) == 1
-
-
-def test_without_a_fixed_port_mcp_is_set_up_by_stdio(user: User, configure: Callable[..., None]) -> None:
-    configure(port=0)
-    assert "MEMORY_PORT=0" in user.run("install", "kimi")
-    assert "command" in settings_of(user)[".kimi-code/mcp.json"]["mcpServers"]["memory"]
 
 
 def test_opencode_2_gets_its_own_form(user: User) -> None:
@@ -493,11 +240,6 @@ def test_twins_of_earlier_versions_become_one(user: User) -> None:
     assert len(settings_of(user)[".kimi-code/config.toml"]["hooks"]) == 4
 
 
-def test_servers_of_another_kind_stand_in_the_way(user: User) -> None:
-    user.write(".qwen/settings.json", '{"mcpServers": []}')
-    assert "mcpServers is not an object" in user.fails("install", "qwen")
-
-
 def test_a_kimi_file_that_was_made_goes_when_nothing_else_is_in_it(user: User) -> None:
     user.run("install", "kimi")
     path = user.home / ".kimi-code/config.toml"
@@ -515,83 +257,5 @@ def test_a_copy_that_was_deleted_is_not_needed(user: User) -> None:
     assert user.files() == before
 
 
-@pytest.mark.parametrize("name", ["codex", "opencode", "claude", "copilot"])
-def test_a_database_elsewhere_is_named_to_a_server_by_stdio(
-    user: User, configure: Callable[..., None], name: str
-) -> None:
-    configure(db_path=user.home / "y.db")
-    user.run("install", name, "--stdio")
-    (server,) = servers(list(settings_of(user).values()))
-    assert {**server.get("env", {}), **server.get("environment", {})} == {"MEMORY_DB_PATH": str(user.home / "y.db")}
-
-
-def test_a_file_that_is_too_large_or_closed_is_refused(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    user.write(".qwen/settings.json", "{}  ")
-    monkeypatch.setattr(documents, "LARGEST", 3)
-    assert "larger than" in user.fails("install", "qwen")
-    (user.home / ".qwen/settings.json").unlink()
-    (user.home / ".qwen").rmdir()
-    user.write(".qwen", "a file")
-    assert "cannot be read" in user.fails("install", "qwen")
-
-
-def test_an_installation_at_a_path_that_is_no_text_is_refused(user: User, moved: Moved) -> None:
-    moved("/opt/\udcff")
-    assert "not UTF-8" in user.fails("install", "claude")
-    assert not user.files()
-
-
-def test_uninstall_needs_to_know_what(user: User) -> None:
-    assert "--all" in user.fails("uninstall")
-    user.run("install", "claude", "--project")
-    user.run("uninstall", "--all", "--project")
-    assert not list(Path.cwd().iterdir())
-
-
 def test_every_harness_with_hooks_can_be_installed() -> None:
     assert set(HARNESSES) == set(NAMES)
-
-
-@every_harness
-def test_an_install_that_was_killed_is_taken_out_to_the_byte(
-    user: User, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = prepare(user, name)
-
-    def killed(change: changes.Change) -> None:
-        documents.replace(change.document, change.after)
-        os._exit(9)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(changes, "make", killed)
-        child = os.fork()
-        if not child:
-            user.run("install", name)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
-    assert user.files() != before
-    user.run("uninstall", name)
-    assert user.files() == before
-
-
-def test_two_installs_at_once_are_both_on_record(user: User) -> None:
-    names = ("claude", "codex", "kimi", "gemini")
-    environment = {"HOME": str(user.home), "PATH": str(user.programs)}
-    command = [sys.executable, "-m", "memsite.cli", "install"]
-    running = [subprocess.Popen([*command, name], env=environment, stdout=subprocess.DEVNULL) for name in names]
-    assert [one.wait() for one in running] == [0, 0, 0, 0]
-    known = manifest.load(Places.of(environment))
-    assert sorted(target.name for target in known.targets) == sorted(names)
-    assert {one.target for one in known.files.values()} == set(names)
-
-
-def test_a_home_that_cannot_be_written_is_one_sentence(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise OSError(30, "Read-only file system", "/home/me/.local")
-
-    monkeypatch.setattr("tempfile.mkstemp", refuse)
-    monkeypatch.setattr(Path, "mkdir", refuse)
-    assert "Read-only file system" in user.fails("install", "claude")
-    user.run("uninstall", "claude")
-    monkeypatch.setenv("MEMORY_PORT", "9000")
-    assert "config.toml cannot be written: Read-only file system" in user.fails("install", "claude")
-    assert not user.files()

@@ -9,9 +9,11 @@ from openai.types.chat import ChatCompletion
 from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
 from pydantic import TypeAdapter
 
+from memories.truth.judges import Case
 from memories.truth.judges.http import HttpJudge
 from tests.memories.embedders.openai_server import Answer, Answering
 
+CASE = Case("The cap is 1k.", "The cap is 2k.", "number")
 WELL_FORMED = TypeAdapter(CompletionCreateParamsNonStreaming)
 _NOTE = re.compile(r'<semantic-memory note="(\w+)">\n(.*?)\n</semantic-memory>', re.DOTALL)
 
@@ -71,3 +73,10 @@ def judging(confirms: Callable[[str, str], bool]) -> Answering:
 def closed(judge: HttpJudge) -> None:
     if judge._client is not None:
         judge._client.close()
+
+
+def ready(url: str) -> HttpJudge:
+    """A judge that need not import its client first."""
+    judge = HttpJudge(url, model="m")
+    judge._connected()
+    return judge
