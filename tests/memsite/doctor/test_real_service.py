@@ -52,4 +52,4 @@ def test_installing_without_a_database_makes_none(home: Home) -> None:
     assert home.run("doctor").returncode == 1
     assert not home.data.exists()
     assert home.run("install", "claude").returncode == 0
-    assert [path.name for path in home.data.iterdir()] == ["install.json"]
+    assert {path.name for path in home.data.iterdir()} == {"install.json", "install.lock"}

@@ -1,6 +1,7 @@
 """doctor looks at the database, its indexes and the model without making or changing anything."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -68,7 +69,7 @@ def test_a_database_that_cannot_be_read_fails(monkeypatch: pytest.MonkeyPatch) -
 
 def test_memories_without_vectors_are_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = listing.VectorCounts(stored=1, pending=1200, foreign=34)
-    stats = listing.Stats({"live": 1235}, {}, {}, 0, counts)
+    stats = replace(listing.stats(), by_state={"live": 1235}, vectors=counts)
     monkeypatch.setattr(listing, "stats", lambda: stats)
     found = about("no vector")
     assert (found.level, found.cure) == ("warn", "memory-mcp backfill")
