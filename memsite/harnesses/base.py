@@ -4,9 +4,12 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
+from hashlib import sha256
 from typing import Any, ClassVar, NamedTuple
 
 type Json = Mapping[str, Any]
+
+LONGEST_SESSION = 200
 
 
 class Event(StrEnum):
@@ -66,7 +69,9 @@ class Harness:
         return known.get(asked or _string(raw, "hook_event_name", "hookEventName", "event"))
 
     def session(self, raw: Json) -> str:
-        return _string(raw, "session_id", "sessionId", "conversation_id")
+        """Its name, or the digest of one that is longer than is kept."""
+        name = _string(raw, "session_id", "sessionId", "conversation_id")
+        return name if len(name) <= LONGEST_SESSION else sha256(name.encode(errors="replace")).hexdigest()
 
     def cwd(self, raw: Json) -> str:
         return _string(raw, "cwd", "working_dir")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memsite.harnesses.base import LONGEST_CALL, call_of, text_of, typed, unquoted
+from memsite.harnesses.base import LONGEST_CALL, Harness, call_of, text_of, typed, unquoted
 
 
 @pytest.mark.parametrize(
@@ -83,3 +83,10 @@ def test_what_the_harness_wrote_beside_it_is_no_part_of_a_prompt(given: str, tex
 )
 def test_hostile_prompts_are_read_in_no_time(piece: str) -> None:
     typed(piece * 100_000)
+
+
+def test_a_session_of_a_very_long_name_is_known_by_its_digest() -> None:
+    long = Harness().session({"session_id": "s" * 10_000})
+    assert len(long) == 64
+    assert long != Harness().session({"session_id": "s" * 9_999})
+    assert Harness().session({"session_id": "s" * 200}) == "s" * 200
