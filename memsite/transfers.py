@@ -42,7 +42,7 @@ class TransferForm(forms.Form):
         self.user = user
         scope = self.fields["scope"] = scope_field(user)
         if isinstance(scope, forms.ChoiceField):
-            scope.choices = [("", self.no_scope), *scope.choices]  # type: ignore[list-item, misc]
+            scope.choices = [("", self.no_scope), *scope.choices]  # type: ignore[misc]
         scope.required, scope.initial, scope.help_text = False, "", f"Empty: {self.no_scope}."
 
     @property
