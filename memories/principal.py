@@ -22,7 +22,7 @@ class Principal:
         if not asked:
             asked = next(iter(self.scopes)) if len(self.scopes) == 1 else default
         if self.scopes and asked not in self.scopes:
-            raise Forbidden(f"This token does not reach the scope {asked!r}.")
+            raise Forbidden(f"The scope {asked!r} is out of reach.")
         return asked
 
     def check_write(self) -> None:

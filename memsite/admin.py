@@ -25,7 +25,12 @@ class MemorySite(AdminSite):
     def get_urls(self) -> "list[URLResolver | URLPattern]":
         from memsite import pages  # noqa: PLC0415 - reads models, which are not loaded when this module is
 
-        own = {"playground": pages.playground, "maintenance": pages.maintenance}
+        own = {
+            "playground": pages.playground,
+            "maintenance": pages.maintenance,
+            "transfer": pages.transfer,
+            "export": pages.export,
+        }
         return [
             path("link/", never_cache(self.link), name="link"),
             *(path(f"{name}/", self.admin_view(page), {"site": self}, name=name) for name, page in own.items()),

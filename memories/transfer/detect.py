@@ -21,7 +21,7 @@ def format_of(source: Source) -> str:
         return "sqlite"
     found = _of_lines(source) or (_of_markdown(source, beginning) if _is_text(beginning) else "")
     if not found:
-        raise Rejected(f"The format of {source.name} is not recognised; name it with --format.")
+        raise Rejected(f"The format of {source.name} is not recognised; name the format.")
     return found
 
 

@@ -7,6 +7,11 @@ from typing import Literal, get_args
 
 type Status = Literal["created", "refreshed", "unchanged", "forgotten", "expired", "skipped", "bad"]
 STATUSES: tuple[Status, ...] = get_args(Status.__value__)
+MEANINGS = {
+    "forgotten": "forgotten here, and left so (`restore` brings them back)",
+    "expired": "expired meanwhile, and left out",
+}
+"""How a person is told a status that does not say enough."""
 
 MOST_FLAWS = 1000
 """Flaws that a report keeps; all are counted, and all are told to who listens."""

@@ -184,7 +184,7 @@ def test_a_token_that_may_only_read(agent: Agent) -> None:
 def test_a_token_reaches_its_scopes_alone(agent: Agent) -> None:
     uid = agent.call("memory_store", content="The owl is awake.", scope="theirs")["uid"]
     bounded = with_principal(agent, scopes=frozenset({"ours"}))
-    assert bounded.refused("memory_recall", query="owl", scope="theirs").startswith("This token does not reach")
+    assert bounded.refused("memory_recall", query="owl", scope="theirs").startswith("The scope 'theirs'")
     assert bounded.call("memory_recall", query="owl")["memories"] == []
     for tool in ("memory_list", "memory_forget"):
         assert bounded.refused(tool, uid=uid) == f"There is no memory {uid}."

@@ -9,15 +9,11 @@ from django.core.management.base import CommandError
 
 from memories.transfer import importing, source
 from memories.transfer.importing import Target
-from memories.transfer.report import STATUSES, Flaw, Report
+from memories.transfer.report import MEANINGS, STATUSES, Flaw, Report
 from memories.transfer.source import Source
 from memsite.management.store_command import StoreCommand
 
 STEP = 100
-MEANINGS = {
-    "forgotten": "forgotten here, and left so (`restore` brings them back)",
-    "expired": "expired meanwhile, and left out",
-}
 
 
 class Command(StoreCommand):
