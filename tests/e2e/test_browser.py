@@ -153,7 +153,7 @@ def test_a_download_is_brought_in_again_by_an_upload(
     for report, written in (("Dry run: nothing was written", 0), ("Imported", 1)):
         page.get_by_label("File").set_input_files(saved)
         page.get_by_label("Scope").last.fill("second kiln")
-        page.get_by_label("Dry run").set_checked(not written)
+        page.get_by_role("checkbox", name="Dry run").set_checked(not written)
         page.get_by_role("button", name="Import").click()
         expect(page.get_by_role("heading", name=report)).to_be_visible()
         assert service.ask("GET", "/api/memories?scope=second+kiln")[1]["total"] == written
