@@ -1,6 +1,7 @@
 """A person at the admin: a real browser at the real service."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -135,6 +136,29 @@ def test_a_purge_is_started_confirmed_and_reported(tmp_path_factory: pytest.Temp
         assert seen.hosts == {host(service)}
     finally:
         home.end()
+
+
+def test_a_download_is_brought_in_again_by_an_upload(
+    home: Home, service: Service, page: Page, seen: Seen, tmp_path: Path
+) -> None:
+    uid = service.post("/ingest", content="The kiln cools for nine hours.", scope="kiln")["uid"]
+    log_in(home, page)
+    page.get_by_role("link", name="Export and import").first.click()
+    page.get_by_label("Scope").first.fill("kiln")
+    with page.expect_download() as waited:
+        page.get_by_role("button", name="Export").click()
+    saved = tmp_path / waited.value.suggested_filename
+    waited.value.save_as(saved)
+    assert uid in saved.read_text(encoding="utf-8")
+    for report, written in (("Dry run: nothing was written", 0), ("Imported", 1)):
+        page.get_by_label("File").set_input_files(saved)
+        page.get_by_label("Scope").last.fill("second kiln")
+        page.get_by_role("checkbox", name="Dry run").set_checked(not written)
+        page.get_by_role("button", name="Import").click()
+        expect(page.get_by_role("heading", name=report)).to_be_visible()
+        assert service.ask("GET", "/api/memories?scope=second+kiln")[1]["total"] == written
+    assert seen.complaints == []
+    assert seen.hosts == {host(service)}
 
 
 def test_without_authentication_a_purge_is_403(home: Home, service: Service, page: Page) -> None:

@@ -1,5 +1,6 @@
 """Every page of the admin, in a wide and a narrow window, light and dark: nothing breaks, runs, or shuts anyone out."""
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -53,6 +54,7 @@ def pages(home: Home, service: Service, page: Page) -> dict[str, str]:
         "conflict": f"{ADMIN}memories/conflict/{pairs[0]}/change/",
         "playground": f"{ADMIN}playground/",
         "maintenance": f"{ADMIN}maintenance/",
+        "transfer": f"{ADMIN}transfer/",
         "audit": f"{ADMIN}memories/auditentry/",
         "injections": f"{ADMIN}telemetry/injection/",
         "sessions": f"{ADMIN}telemetry/harnesssession/",
@@ -72,6 +74,15 @@ def ask(page: Page) -> None:
     page.locator(".candidates").wait_for()
 
 
+def bring_in(page: Page) -> None:
+    """A dry run of a file in which one line is broken."""
+    line = json.dumps({"memory": f"{LONG} {NASTY}", "id": NASTY, LONG: NASTY})
+    content = f"{line}\n{{{NASTY}\n".encode()
+    page.get_by_label("File").set_input_files({"name": f"{NASTY}.jsonl", "mimeType": "text/plain", "buffer": content})
+    page.get_by_role("button", name="Import").click()
+    page.locator(".flaws").wait_for()
+
+
 def opened(page: Page, service: Service, pages: dict[str, str]) -> Iterator[str]:
     for name, path in pages.items():
         answer = page.goto(f"{service.url}{path}")
@@ -82,6 +93,9 @@ def opened(page: Page, service: Service, pages: dict[str, str]) -> Iterator[str]
     page.goto(f"{service.url}{pages['playground']}")
     ask(page)
     yield "playground, answered"
+    page.goto(f"{service.url}{pages['transfer']}")
+    bring_in(page)
+    yield "transfer, reported"
 
 
 def test_stored_markup_never_runs_and_no_page_complains_or_leaves_the_host(
