@@ -27,6 +27,13 @@ def traits(queryset: "MemoryQuerySet", ids: Collection[int]) -> "dict[int, Trait
     return found
 
 
+def contradicted(ids: Collection[int]) -> list[tuple[int, int, bool]]:
+    """Older memory, newer memory and whether it is confirmed, of the attested pairs whose older one is among the ids
+    and of which both are live, the earliest first."""
+    found: list[tuple[int, int, bool]] = vendor(connection.vendor).contradicted(ids)
+    return found
+
+
 def among(queryset: "MemoryQuerySet", ids: Collection[int]) -> frozenset[int]:
     """Those of the ids that are in a queryset."""
     found: frozenset[int] = vendor(connection.vendor).among(queryset, ids)

@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from memories import audit, clock, errors, statements
+from memories import audit, clock, errors, search
 from memories.draft import remark
 from memories.errors import NotFound, Rejected
 from memories.excerpts import excerpt
@@ -169,12 +169,4 @@ class Mark:
 
 def marks(ids: Collection[int]) -> list[Mark]:
     """What is to be said of memories that are still shown, the earliest first."""
-    if not ids or not statements.exists(_not_rejected):
-        return []
-    found = _not_rejected().filter(older__in=list(ids), older__valid_to=None, newer__valid_to=None)
-    rows = found.order_by("older__valid_from", "older").values_list("older", "newer", "verdict")
-    return [Mark(older, newer, verdict == Verdict.CONFIRMED) for older, newer, verdict in rows]
-
-
-def _not_rejected() -> QuerySet[Conflict]:
-    return Conflict.objects.filter(_ATTESTED).exclude(verdict=Verdict.REJECTED)
+    return [Mark(*pair) for pair in search.contradicted(ids)] if ids else []

@@ -20,12 +20,6 @@ no\ longer | not\ any\ ?more | any\ ?more | instead\ of | in\ place\ of | in\ fa
 | rotated | transferred | handed\ (?:over|to) | relocated | repurposed | corrected | amended | updated\ (?:to|from) | in\ the\ meantime
 | not\ \w+\ but | was\ wrong | turned\ out
 """
-_WEAK = r"""
-now | since | instead | only | newly | adopted | introduced | decided | finally | meanwhile | currently | today
-| allowed | forbidden | banned | required | mandatory | optional | (?:from|in|since)\ (?:january|february|march|april|may|june|july
-|august|september|october|november|december) | starts? | begins?
-"""
-"""Words that tell of a change only where the texts share much else."""
 _GERMAN = r"""
 nicht\ mehr | kein\w*\ \w+\ mehr | statt(?:dessen)? | anstelle | ersetzt | abgelöst | umgestellt | gewechselt | umgezogen
 | abgeschaltet | abgeschafft | entfernt | geändert | verschoben | erhöht | gesenkt | ab\ (?:sofort|jetzt) | inzwischen
@@ -56,8 +50,6 @@ _SPACED = re.compile(
 )
 _ANYWHERE = re.compile("|".join(_UNSPACED.split()) + "|더 이상|لم يعد")
 
-_PERHAPS = re.compile(rf"\b(?:{_WEAK})\b", re.IGNORECASE | re.VERBOSE)
-
 KEPT = 4096
 """Sentences about which the answers are kept: they are asked about again and again."""
 
@@ -74,12 +66,6 @@ def changes(sentence: str) -> tuple[str, ...]:
     """The words of a sentence that tell of a change, in lower case."""
     found = (*_SPACED.finditer(sentence), *_ANYWHERE.finditer(sentence))
     return tuple(match[0].casefold() for match in found)
-
-
-@functools.lru_cache(KEPT)
-def hints(sentence: str) -> tuple[str, ...]:
-    """Weaker words that may tell of a change, in lower case."""
-    return tuple(match[0].casefold() for match in _PERHAPS.finditer(sentence))
 
 
 @functools.lru_cache(KEPT)

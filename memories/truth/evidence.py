@@ -16,7 +16,7 @@ LEAST_OVERLAP = 0.22
 NEAR_OVERLAP = 0.11
 """The same where the vectors are near too."""
 MUCH_OVERLAP = 0.35
-"""The same for a weak word."""
+"""The same for a passage of a long text."""
 LONGEST_NEWER = 600
 """Characters of a text that is taken as one statement; of a longer one only passages count that share much."""
 LONGEST_STATEMENT = 200
@@ -62,7 +62,7 @@ def may_tell(text: str) -> bool:
     """Whether a text can be evidence against any older one; it costs nothing to ask."""
     if len(text) > LONGEST_NEWER:
         return bool(cues.changes(text))
-    return len(text) <= LONGEST_STATEMENT or bool(cues.changes(text) or cues.hints(text) or _measures(text))
+    return len(text) <= LONGEST_STATEMENT or bool(cues.changes(text) or _measures(text))
 
 
 def evidence(older: str, newer: str, *, near: bool = False) -> Evidence | None:
@@ -73,7 +73,7 @@ def evidence(older: str, newer: str, *, near: bool = False) -> Evidence | None:
         return _in_passing(older, newer)
     shared = overlap(older, newer)
     if shared >= (NEAR_OVERLAP if near else LEAST_OVERLAP):
-        said = _change(terms(older), newer, weak=shared >= MUCH_OVERLAP) or _contrast(older, newer)
+        said = _change(terms(older), newer) or _contrast(older, newer)
         if not said and shared >= LEAST_OVERLAP:
             said = _measured_otherwise(older, newer)
         if said:
@@ -85,16 +85,16 @@ def _in_passing(older: str, newer: str) -> Evidence | None:
     """A long text tells of a change in a passage that is much about the older one."""
     for passage in _passages(newer):
         shared = overlap(older, passage)
-        said = _change(terms(older), passage, weak=False) if shared >= MUCH_OVERLAP else ""
+        said = _change(terms(older), passage) if shared >= MUCH_OVERLAP else ""
         if said:
             return Evidence(said, round(shared, 3))
     return None
 
 
-def _change(older: frozenset[str], newer: str, *, weak: bool) -> str:
+def _change(older: frozenset[str], newer: str) -> str:
     """A change word in a sentence that speaks of something the older text has, other than a change."""
     for sentence in _sentences(newer):
-        found = cues.changes(sentence) or (cues.hints(sentence) if weak else ())
+        found = cues.changes(sentence)
         if found and (terms(sentence) & older) - terms(" ".join(found)):
             return f"change: {found[0]}"
     return ""
