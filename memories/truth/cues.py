@@ -45,9 +45,7 @@ _UNSPACED = """
 بدلا استبدل تغير انتقل
 """
 
-_SPACED = re.compile(
-    rf"\b(?<!\bbe\ )(?:{_ENGLISH}|{_GERMAN}|{_FRENCH}|{_SPANISH}|{_RUSSIAN})\b", re.IGNORECASE | re.VERBOSE
-)
+_SPACED = re.compile(rf"\b(?<!\bbe\ )(?:{_ENGLISH}|{_GERMAN}|{_FRENCH}|{_SPANISH}|{_RUSSIAN})\b", re.VERBOSE)
 _ANYWHERE = re.compile("|".join(_UNSPACED.split()) + "|더 이상|لم يعد")
 
 KEPT = 4096
@@ -56,7 +54,6 @@ KEPT = 4096
 _NEGATION = re.compile(
     r"\b(?:not|never|no|none|without|cannot|can't|don't|doesn't|didn't|isn't|aren't|won't|shouldn't|mustn't|nor|neither"
     r"|nicht|nie|niemals|kein\w*|ohne|ne|jamais|sans|nunca|sin|не|никогда|без)\b",
-    re.IGNORECASE,
 )
 _NEGATION_ANYWHERE = re.compile("不|没|未|勿|别|ない|ません|ずに|禁止|않|없|금지|말 것")
 
@@ -64,12 +61,13 @@ _NEGATION_ANYWHERE = re.compile("不|没|未|勿|别|ない|ません|ずに|禁
 @functools.lru_cache(KEPT)
 def changes(sentence: str) -> tuple[str, ...]:
     """The words of a sentence that tell of a change, in lower case."""
-    found = (*_SPACED.finditer(sentence), *_ANYWHERE.finditer(sentence))
-    return tuple(match[0].casefold() for match in found)
+    lower = sentence.lower()  # a pattern that ignores case itself is four times as slow
+    return tuple(match[0] for match in (*_SPACED.finditer(lower), *_ANYWHERE.finditer(lower)))
 
 
 @functools.lru_cache(KEPT)
 def negated(sentence: str) -> bool:
     """Whether a sentence denies: an odd number of negations."""
-    count = len(_NEGATION.findall(sentence)) + len(_NEGATION_ANYWHERE.findall(sentence))
+    lower = sentence.lower()
+    count = len(_NEGATION.findall(lower)) + len(_NEGATION_ANYWHERE.findall(lower))
     return count % 2 == 1
