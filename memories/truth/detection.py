@@ -60,9 +60,8 @@ def _near(memory: Memory, embedded: Embedded, *, now: datetime) -> dict[int, flo
     """Current memories that may speak of the same: by id, their cosine, None for those found by words only."""
     places = [(memory.scope, memory.project), (memory.scope, "")] if memory.project else []
     queryset = Memory.objects.in_project(memory.project or ANY_PROJECT).in_scope(memory.scope).current(now)
-    found: dict[int, float | None] = {
-        hit.id: None for hit in keyword.find(queryset, memory.content, places=places)[:CANDIDATES]
-    }
+    asked = evidence.telling(memory.content)
+    found: dict[int, float | None] = {hit.id: None for hit in keyword.find(queryset, asked, places=places)[:CANDIDATES]}
     return found | _close(memory, embedded, queryset, places)
 
 

@@ -65,6 +65,13 @@ def may_tell(text: str) -> bool:
     return len(text) <= LONGEST_STATEMENT or bool(cues.changes(text) or _measures(text))
 
 
+def telling(text: str) -> str:
+    """The sentences of a text that tell of a change; all of it if it is short, or none does."""
+    if len(text) <= LONGEST_STATEMENT:
+        return text
+    return " ".join(sentence for sentence in _sentences(text) if cues.changes(sentence)) or text
+
+
 def evidence(older: str, newer: str, *, near: bool = False) -> Evidence | None:
     """What speaks for the newer text ending the older; `near` if their vectors are. None if nothing does."""
     if not may_tell(newer):
