@@ -117,9 +117,6 @@ def test_a_write_does_not_wait_longer_than_its_budget(
     took = time.monotonic() - started
     assert Conflict.objects.filter(newer=newer).count() == 3
     assert took < 10, "the server hangs for 30 s"
-    started = time.monotonic()
-    remembered("We moved the billing service off Postgres, sessions are in memory now.")
-    assert time.monotonic() - started < took, "a judge known to be slow is not waited for"
     gate.set()
     until(lambda: not any(thread.name == "judge" for thread in threading.enumerate()))
     assert set(Conflict.objects.values_list("verdict", flat=True)) == {"pending"}, "a late verdict changes nothing"
