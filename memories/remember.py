@@ -113,14 +113,7 @@ def _store(
         statements.insert(memory)
         embedded.save(memory)
     kept = twin or memory
-    for target in targets:
-        supersede(
-            target,
-            kept,
-            reason=Reason.CORRECTION if draft.correction else Reason.EDIT,
-            at=_end_of(target, kept, draft, now=now),
-            now=now,
-        )
+    _end_all(targets, kept, draft, now=now)
     uids = tuple(target.uid for target in targets)
     audit.record(
         "store",
@@ -173,6 +166,17 @@ def _inherit(memory: Memory, targets: list[Memory], draft: Draft) -> None:
     youngest = targets[-1]
     if not draft.correction and memory.valid_from < youngest.valid_from:
         raise Conflict(f"Memory {youngest.uid} holds since {youngest.valid_from:%Y-%m-%d}, after this valid_from.")
+
+
+def _end_all(targets: Sequence[Memory], kept: Memory, draft: Draft, *, now: datetime) -> None:
+    for target in targets:
+        supersede(
+            target,
+            kept,
+            reason=Reason.CORRECTION if draft.correction else Reason.EDIT,
+            at=_end_of(target, kept, draft, now=now),
+            now=now,
+        )
 
 
 def _end_of(target: Memory, kept: Memory, draft: Draft, *, now: datetime) -> datetime:
