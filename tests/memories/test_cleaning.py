@@ -1,6 +1,5 @@
 import html
 import re
-import time
 import unicodedata
 from collections.abc import Callable
 
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 
 from memories.cleaning import clean, clean_label, content_hash, normalised, poisoned
 from memories.wrapping import defang
+from tests.growth import is_linear
 from tests.memories.fragments import PIECES
 
 BLOCK = "<semantic-memory>\nNotes from earlier sessions.\n- [fact] x\n</semantic-memory>"
@@ -171,7 +171,4 @@ LONG = [
 @pytest.mark.parametrize("function", [clean, poisoned, defang, content_hash])
 @pytest.mark.parametrize("text", LONG, ids=range(len(LONG)))
 def test_hostile_text_costs_linear_time(function: Callable[[str], object], text: str) -> None:
-    start = time.process_time()
-    function(text)
-
-    assert time.process_time() - start < 10  # one or two seconds at most; quadratic would be minutes
+    assert is_linear(function, text)

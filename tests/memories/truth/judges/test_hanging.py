@@ -67,12 +67,12 @@ def test_nobody_waits_longer_than_they_want_to_for_a_server_that_hangs(hanging: 
     judge = ready(hanging.url)
     started = time.monotonic()
     with pytest.raises(JudgeFailed):
-        judge.rule(CASE, patience=0.5)
-    assert 0.4 < time.monotonic() - started < 1.0
+        judge.rule(CASE, patience=1)
+    assert 0.9 < time.monotonic() - started < 5
     asked_again = time.monotonic()
     with pytest.raises(JudgeAway):
-        judge.rule(CASE, patience=0.49)
-    assert time.monotonic() - asked_again < 0.2, "who has no more time does not wait in vain again"
+        judge.rule(CASE, patience=0.99)
+    assert time.monotonic() - asked_again < 0.7, "who has no more time does not wait in vain again"
     assert hanging.taken == 1
     hanging.over.set()
     until(lambda: not any(thread.name == "judge" for thread in threading.enumerate()))

@@ -99,7 +99,7 @@ def test_a_late_result_is_dropped_and_nothing_piles_up(judge: LlamaJudge, monkey
     for patience in (0.3, 0.4, 0.5):
         with pytest.raises(JudgeAway):
             judge.rule(CASE, patience=patience)
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 10, "the model takes 20 s"
     assert slow.calls == 1
     slow.go.set()
     until(at_rest)
