@@ -55,7 +55,7 @@ class Prepared:
 
 
 def one_of(choices: type[Kind] | type[Source] | type[Tier], value: str, *, name: str) -> str:
-    if value not in choices.values:
+    if value not in choices:
         raise Rejected(f"{name} {value[:40]!r} is unknown; it is one of {', '.join(choices.values)}.")
     return value
 

@@ -5,17 +5,37 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connection
-from django.db.models import Model, QuerySet
+from django.db.models import (
+    BooleanField,
+    CharField,
+    Field,
+    FloatField,
+    ForeignKey,
+    Model,
+    PositiveIntegerField,
+    QuerySet,
+    TextField,
+)
+
+_PLAIN_FIELDS = frozenset({BooleanField, CharField, FloatField, ForeignKey, PositiveIntegerField, TextField})
+_PLAIN_VALUES = frozenset({bool, float, int, str})
+"""What the driver takes from fields of these types as it is."""
 
 
 def insert(row: Model) -> None:
     """What `row.save(force_insert=True)` does, save for signals, at a third of its cost; sets the primary key."""
     fields, sql = _insertion(type(row))
-    values = [field.get_db_prep_save(getattr(row, field.attname), connection) for field in fields]
+    values = [_as_stored(field, getattr(row, field.attname)) for field in fields]
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
         (row.pk,) = cursor.fetchone()
     row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS  # noqa: SLF001 - as Model.save() leaves it
+
+
+def _as_stored(field: "Field[Any, Any]", value: Any) -> Any:
+    if value is None or (type(value) in _PLAIN_VALUES and type(field) in _PLAIN_FIELDS):
+        return value
+    return field.get_db_prep_save(value, connection)
 
 
 def by_ids[M: Model](model: type[M], ids: Collection[int]) -> dict[int, M]:
@@ -28,10 +48,10 @@ def by_ids[M: Model](model: type[M], ids: Collection[int]) -> dict[int, M]:
 
 
 def exists(rows: Callable[[], QuerySet[Any]]) -> bool:
-    """Whether the queryset that `rows` makes, always the same one, has a row."""
-    with connection.cursor() as cursor:
-        cursor.execute(*_question(rows))
-        return cursor.fetchone() is not None
+    """Whether the queryset that `rows` makes, always the same one and without parameters, has a row."""
+    connection.ensure_connection()
+    with connection.wrap_database_errors:  # every request asks; the driver alone answers three times as fast
+        return connection.connection.execute(_question(rows)).fetchone() is not None
 
 
 @functools.cache
@@ -45,6 +65,8 @@ def _insertion(model: type[Model]) -> tuple[list[Any], str]:
 
 
 @functools.cache
-def _question(rows: Callable[[], QuerySet[Any]]) -> tuple[str, tuple[Any, ...]]:
+def _question(rows: Callable[[], QuerySet[Any]]) -> str:
     sql, parameters = rows().order_by().values("pk")[:1].query.sql_with_params()
-    return sql, tuple(parameters)
+    if parameters:
+        raise ValueError("The queryset has parameters.")
+    return sql

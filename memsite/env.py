@@ -10,7 +10,7 @@ import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -58,6 +58,8 @@ class Env(BaseModel):
     """Every setting of the service. 0 switches off a floor, boost or gate."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", str_strip_whitespace=True)
+    # Django's settings ask each value for it on every access, and a model is slow to say that it has none.
+    _mask_wrapped: ClassVar = True
 
     db_path: UserPath = Field(
         default=Path("~/.local/share/memory-mcp/memory.db"), validate_default=True, description="The SQLite file"

@@ -315,8 +315,8 @@ def refresh_schema() -> None:
 
     Noticed while an INSERT that feeds the indexes is prepared, it makes SQLite fail with SQLITE_SCHEMA.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT 1 FROM {TABLE} LIMIT 0")
+    with connection.wrap_database_errors:
+        connection.connection.execute(f"SELECT 1 FROM {TABLE} LIMIT 0")
 
 
 @contextlib.contextmanager

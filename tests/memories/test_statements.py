@@ -62,3 +62,8 @@ def test_whether_rows_exist() -> None:
     assert statements.exists(unrevoked)
     token.delete()
     assert not statements.exists(unrevoked)
+
+
+def test_a_question_has_no_parameters() -> None:
+    with pytest.raises(ValueError, match="parameters"):
+        statements.exists(lambda: Memory.objects.filter(scope="s"))
