@@ -6,8 +6,9 @@ costs every prompt milliseconds). Whatever goes wrong, it ends in time, with exi
 
 from __future__ import annotations
 
-import _socket  # `socket` costs 6 ms more
-import json
+import _json  # what `json`, `signal` and `socket` stand on; these import `re` or `enum`, and take twice as long
+import _signal  # type: ignore[import-not-found]
+import _socket
 import os
 import sys
 import time
@@ -22,7 +23,7 @@ TAIL = 2 * 1024 * 1024  # Claude Code writes whole requests between the turns: 1
 LARGEST_ANSWER = 1024 * 1024
 LARGEST_INPUT = 32 * 1024 * 1024
 LARGEST_SPOOL = 8 * 1024 * 1024
-DEFAULT_URL = "http://127.0.0.1:8765"
+DEFAULT_URL = "http://127.0.0.1:"
 DAY = 86_400
 MAY_ASK = ("remember", "forget", "mind", "note", "memor", "reference", "\\u8bb0", "\\u8a18", "\\u5fd8")  # 记 記 忘
 KEYS = {"additionalContext", "additional_context", "message", "block", "uids", "chars", "fingerprint", "project"}
@@ -36,7 +37,7 @@ def main(argv: list[str]) -> None:
         return  # started below a service that a hook started, or by mistake
     harness, event = argv[0], argv[1]
     watch()
-    raw = json.loads(given() or b"{}")
+    raw = parsed(given() or b"{}")
     client = wishes()
     if event == "PostToolUse" and not client.get("tool_capture"):
         return
@@ -59,11 +60,9 @@ def main(argv: list[str]) -> None:
 
 def watch() -> None:
     """End in time, whatever waits: a pipe nobody writes to, a lock, a disk."""
-    import signal
-
-    if hasattr(signal, "setitimer"):
-        signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
-        signal.setitimer(signal.ITIMER_REAL, left())
+    if hasattr(_signal, "setitimer"):
+        _signal.signal(_signal.SIGALRM, lambda *_: os._exit(0))
+        _signal.setitimer(_signal.ITIMER_REAL, left())
 
 
 def given() -> bytes:
@@ -74,6 +73,43 @@ def given() -> bytes:
         if len(content) > LARGEST_INPUT:
             raise ValueError("too much input")
     return bytes(content)
+
+
+class Decoder:
+    """How JSON is read, in the words of `json.JSONDecoder`."""
+
+    strict = True
+    object_hook = object_pairs_hook = None
+    parse_int, parse_float, parse_constant = int, float, float
+
+
+def parsed(content: bytes) -> Any:
+    """Raises ValueError."""
+    text = content.decode().removeprefix("\ufeff").strip()
+    try:
+        scan: Any = _json.make_scanner(Decoder)  # type: ignore[arg-type]
+    except (AttributeError, TypeError):  # a Python that wants to know more
+        import json
+
+        return json.loads(text)
+    try:
+        value, end = scan(text, 0)
+    except StopIteration:
+        end = -1
+    if end != len(text):
+        raise ValueError("not JSON")
+    return value
+
+
+def written(value: Any) -> bytes:
+    quoted = _json.encode_basestring_ascii
+    try:
+        encode: Any = _json.make_encoder(None, None, quoted, None, ": ", ", ", False, False, True)  # type: ignore[arg-type]
+    except (AttributeError, TypeError):
+        import json
+
+        return json.dumps(value).encode()
+    return "".join(encode(value, 0)).encode()
 
 
 def left(reserve: float = 0.0) -> float:
@@ -126,12 +162,12 @@ def address(discovery: str) -> tuple[str, str]:
     try:
         handle, status = own(discovery)
         with os.fdopen(handle, "rb") as file:
-            found = json.loads(file.read(65536)) if not status.st_mode & 0o077 or os.name != "posix" else {}
+            found = parsed(file.read(65536)) if not status.st_mode & 0o077 or os.name != "posix" else {}
         if os.name == "posix":
             os.kill(int(found["pid"]), 0)  # another program may have its port by now
         url, known = str(found["url"]).rstrip("/"), str(found.get("token", ""))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        url, known = DEFAULT_URL, ""
+        url, known = DEFAULT_URL + (environ.get("MEMORY_PORT") or "8765"), ""
     return (given, token or (known if given == url else "")) if given else (url, token or known)
 
 
@@ -139,7 +175,7 @@ def ask(url: str, token: str, harness: str, event: str, body: dict[str, Any]) ->
     """The answer and "ok"; or None and why: "down", "slow", "failed", "refused"."""
     scheme, _, rest = url.partition("://")
     place, _, prefix = rest.partition("/")
-    content = json.dumps(body).encode()
+    content = written(body)
     head = f"POST /{prefix + '/' if prefix else ''}hook/{harness}?event={event} HTTP/1.0\r\nHost: {place}\r\n"
     head += f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n"
     head += f"Authorization: Bearer {token}\r\n\r\n" if token else "\r\n"
@@ -158,7 +194,7 @@ def ask(url: str, token: str, harness: str, event: str, body: dict[str, Any]) ->
     if code != b"200":
         return None, "refused" if code[:1] == b"4" else "failed"
     try:
-        answer = json.loads(text)
+        answer = parsed(text)
     except ValueError:
         return None, "failed"
     return (answer, "ok") if harmless(answer) else (None, "failed")
@@ -214,7 +250,7 @@ def harmless(answer: Any) -> bool:
 
 def show(answer: dict[str, Any]) -> None:
     if answer:
-        sys.stdout.buffer.write(json.dumps(answer).encode())
+        sys.stdout.buffer.write(written(answer))
         sys.stdout.buffer.flush()
 
 
@@ -245,7 +281,8 @@ def transcript_tail(path: object, below: str | None = None) -> dict[str, Any] | 
 
 def spool(base: str, harness: str, event: str, raw: dict[str, Any], transcript: dict[str, Any] | None) -> None:
     """Write down, without secrets, what the service must not miss. It reads this when it is back."""
-    if event == "UserPromptSubmit" and not any(sign in json.dumps(raw).lower() for sign in MAY_ASK):
+    text = written(raw).decode().lower()
+    if event == "UserPromptSubmit" and not any(sign in text for sign in MAY_ASK):
         return
     if event == "PreCompact" and hasattr(os, "fork") and not leave_behind():
         return
@@ -257,12 +294,10 @@ def spool(base: str, harness: str, event: str, raw: dict[str, Any], transcript: 
 
 def leave_behind() -> bool:
     """Go on in a child that nobody waits for, as megabytes may take longer than there is. True in the child."""
-    import signal
-
     if os.fork():
         return False
     os.setsid()
-    signal.setitimer(signal.ITIMER_REAL, 0)
+    _signal.setitimer(_signal.ITIMER_REAL, 0)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
         os.dup2(nowhere, stream)
