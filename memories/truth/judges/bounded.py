@@ -10,6 +10,8 @@ from memories.truth.judges.base import JudgeAway, JudgeFailed
 LATE = "The judge gave no verdict in time."
 LONGEST_KEPT = 60.0
 """Seconds: who waits longer than this always gets a call, however slow the last one was."""
+LONGER = 1.1
+"""Times the patience that was not enough: about as much is not enough either."""
 TURN = 0.25
 """Of the patience, for which a free place is waited for."""
 
@@ -37,7 +39,7 @@ class Bounded:
         try:
             return answer.result(timeout=max(0.0, deadline - time.monotonic()))
         except TimeoutError:
-            self._took = max(self._took, min(patience, LONGEST_KEPT))
+            self._took = max(self._took, min(patience * LONGER, LONGEST_KEPT))
             raise JudgeFailed(LATE) from None
 
     def _work[T](self, call: Callable[[float], T], deadline: float, answer: Future[T]) -> None:
