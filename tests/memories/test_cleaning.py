@@ -137,7 +137,7 @@ def test_technical_prose_is_not_poison(text: str) -> None:
     assert poisoned(text) is None
 
 
-HUGE = 2_000_000
+HUGE = 400_000
 LONG = [
     *(
         "a" * HUGE,
@@ -148,12 +148,12 @@ LONG = [
         "&" + "amp;" * (HUGE // 4),
     ),
     *(
-        "<semantic-memory>" * 100_000,
-        "</semantic-memory>" * 100_000,
-        "<semantic-memory>x</semantic-memory>y" * 50_000,
+        "<semantic-memory>" * 20_000,
+        "</semantic-memory>" * 20_000,
+        "<semantic-memory>x</semantic-memory>y" * 10_000,
     ),
     *(
-        "<system-reminder> " * 100_000,
+        "<system-reminder> " * 20_000,
         "\n " * (HUGE // 2),
         "\n\u200b" * (HUGE // 2) + "x",
         "<" + "\u200b" * HUGE + "x",
@@ -161,8 +161,8 @@ LONG = [
     *(
         "x" + " " * HUGE + "x",
         "a" + "\u0316\u0300" * (HUGE // 2),
-        "\n\nhuman:" * 200_000,
-        "ignore all " * 180_000,
+        "\n\nhuman:" * 40_000,
+        "ignore all " * 36_000,
     ),
     *("\x1b[" * (HUGE // 2), "\x1b]" * (HUGE // 2), "忽略之前" * (HUGE // 4), "`" * HUGE, "~ " * (HUGE // 2)),
 ]
