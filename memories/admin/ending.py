@@ -12,9 +12,11 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.utils.html import format_html
 
 from memories import lifecycle
 from memories.admin.base import MemoryBase
+from memories.admin.scopes import memory_link
 from memories.admin.texts import opening
 from memories.edit import edit
 from memories.errors import MemoriesError, NotFound, from_database
@@ -92,6 +94,9 @@ class Ending(MemoryBase):
             count = len(forgotten.uids)
             done = "The memory was forgotten." if count == 1 else f"{count:,} memories were forgotten."
             self.message_user(request, done, messages.SUCCESS)
+            for ended in forgotten.ended:
+                sentence = "What it had ended does not hold again by that; if it should, restore {}."
+                self.message_user(request, format_html(sentence, memory_link(ended)), messages.WARNING)
         return redirect("admin:memories_memory_change", pk)
 
     def _confirm_selection(

@@ -186,7 +186,8 @@ def _offered(memory: Any) -> set[str]:
     if memory is None:
         return set()
     state = memory.state if memory.state in OFFERED else filters.LIVE
-    return OFFERED[state] - {"pin" if memory.pinned else "unpin"}
+    again = {"restore"} if conflicts.orphans().filter(pk=memory.pk).exists() else set()
+    return (OFFERED[state] | again) - {"pin" if memory.pinned else "unpin"}
 
 
 def _shown(memory: Memory) -> dict[str, Any]:

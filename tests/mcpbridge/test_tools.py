@@ -57,7 +57,7 @@ def test_a_correction_and_a_question_about_the_past(agent: Agent) -> None:
 
 def test_a_forgotten_memory_is_found_nowhere(agent: Agent) -> None:
     uid = agent.call("memory_store", content="The owl is awake.")["uid"]
-    assert agent.call("memory_forget", uid=uid) == {"uids": [uid]}
+    assert agent.call("memory_forget", uid=uid) == {"uids": [uid], "note": ""}
     assert agent.call("memory_recall", query="owl")["memories"] == []
     assert agent.call("memory_list")["total"] == 0
     assert agent.refused("memory_list", uid=uid) == f"There is no memory {uid}."

@@ -50,3 +50,5 @@ class Command(StoreCommand):
             else:
                 forgotten = lifecycle.forget(uid, actor=self.actor(), chain=chain)
                 self.say(f"Forgot {', '.join(forgotten.uids)}.")
+                for ended in forgotten.ended:
+                    self.say(f"What it had ended does not hold again by that; if it should: memory-mcp restore {ended}")
