@@ -26,7 +26,11 @@ class ConflictAdmin(ReadOnlyAdmin, ModelAdmin):
     show_full_result_count = False
     search_fields = ("=older__uid", "=newer__uid", "older__content", "newer__content")
     search_help_text = "A memory's uid, or a part of either text."
-    fields = ("verdict", "evidence", "similarity", "judge", "reason", "created_at", "decided_by", "decided_at")
+    fields = (
+        ("verdict", "evidence", "similarity"),
+        ("judge", "reason"),
+        ("created_at", "decided_at", "decided_by"),
+    )
     actions = ("confirm", "reject")
 
     class Media:

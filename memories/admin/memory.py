@@ -16,7 +16,7 @@ from memories.admin.differences import Piece, differences
 from memories.admin.ending import FORM
 from memories.admin.forms import joined
 from memories.admin.searching import Searching
-from memories.admin.texts import LONGEST_SHOWN, opening
+from memories.admin.texts import LONGEST_SHOWN, moment, opening
 from memories.admin.writing import Writing
 from memories.models import AuditEntry, Memory
 from memories.similar import similar
@@ -104,7 +104,7 @@ class MemoryAdmin(Searching, Writing, Changing):
 
     @admin.display(description="valid from", ordering="valid_from")
     def since(self, memory: Memory) -> str:
-        return f"{memory.valid_from:%Y-%m-%d %H:%M}"
+        return moment(memory.valid_from)
 
     @admin.display(description="tags")
     def tags_line(self, memory: Memory) -> str:
