@@ -13,7 +13,7 @@ INHERITED = "MEMORY_START_LOCK"
 
 
 def is_wanted(discovery: Path | None) -> bool:
-    """False for a service that an agent program started while another such one lives; else the lock is held from now on."""
+    """False for a service that an agent program started while another such one lives; else it holds the lock."""
     if STARTED not in os.environ or INHERITED in os.environ or discovery is None:
         return True
     lock = os.open(f"{str(discovery).removesuffix('.server.json')}.start.lock", os.O_RDWR | os.O_CREAT, 0o600)
