@@ -210,6 +210,12 @@ class TestTruth:
         assert undone["conflicts"][0]["verdict"] == "rejected"
         assert len(agent.call("memory_recall", query="session store")["memories"]) == 2
 
+    def test_forgetting_what_ended_an_older_memory_names_that_one(self, agent: Agent) -> None:
+        older = agent.call("memory_store", content="The session store is Redis.")["uid"]
+        stored = agent.call("memory_store", content="The session store moved from Redis to Postgres.")
+        agent.call("memory_conflicts", id=stored["conflicts"][0]["id"], verdict="confirmed")
+        assert older in agent.call("memory_forget", uid=stored["uid"])["note"]
+
     def test_half_a_verdict_is_an_error_of_one_sentence(self, agent: Agent) -> None:
         for arguments in ({"id": 1}, {"verdict": "confirmed"}, {"id": 4711, "verdict": "rejected"}):
             assert agent.refused("memory_conflicts", **arguments).endswith(".")
