@@ -18,19 +18,19 @@ from tests.stdio import Child, call, child
 
 pytestmark = [pytest.mark.server, pytest.mark.usefixtures("settled")]
 
-CHILDREN, TURNS = 6, 5
+CHILDREN, TURNS = 6, 3
 UPKEEP = ("consolidate", "purge", "backfill")
-PLANTS = ("fern", "moss", "oak", "elm", "ivy", "reed", "rose")
+TEXTS = (
+    "The nightly deploy of the shop runs from the release branch.",
+    "Nightly deploy of the shop: runs from the release branch as usual.",
+)
+"""A consolidation makes one memory of both."""
 MOST_SECONDS_TO_END = 2
 
 
-def text(who: int, turn: int) -> str:
-    return f"Gardener {who} waters the {PLANTS[turn % len(PLANTS)]} on terrace {who * 100 + turn}."
-
-
 def work_as_agent(one: Child, who: int) -> set[str]:
-    """Stores, recalls and forgets one; gives what was acknowledged and not forgotten."""
-    kept: dict[str, str] = {}
+    """Stores, recalls and forgets one; gives the uids that were acknowledged and not forgotten."""
+    kept: list[str] = []
     ids = itertools.count(1)
 
     def use(tool: str, **arguments: object) -> dict[str, object]:
@@ -39,21 +39,17 @@ def work_as_agent(one: Child, who: int) -> set[str]:
         return dict(result["structuredContent"])
 
     for turn in range(TURNS):
-        content = text(who, turn)
-        kept[str(use("memory_store", content=content)["uid"])] = content
-        use("memory_recall", query=f"which plant on terrace {who * 100 + turn}")
-    gone = next(iter(kept))
-    use("memory_forget", uid=gone)
-    del kept[gone]
-    return set(kept.values())
+        kept += [str(use("memory_store", content=text, project=f"shop/{who}-{turn}")["uid"]) for text in TEXTS]
+        use("memory_recall", query="from which branch runs the nightly deploy?")
+    use("memory_forget", uid=kept.pop())
+    return set(kept)
 
 
-def work_over_http(service: Service, who: int) -> set[str]:
+def work_over_http(service: Service) -> set[str]:
     kept = set()
     for turn in range(TURNS):
-        assert service.keep(text(who, turn)) in (200, 201)
-        assert service.ask("POST", "/recall", {"query": "which plant on which terrace"})[0] == 200
-        kept.add(text(who, turn))
+        kept |= {service.post("/ingest", content=text, project=f"shop/http-{turn}")["uid"] for text in TEXTS}
+        service.post("/recall", query="from which branch runs the nightly deploy?")
     return kept
 
 
@@ -68,11 +64,11 @@ def keep_up(home: Home, finished: threading.Event, folder: Path) -> list[subproc
     raise AssertionError
 
 
-def texts_of(service: Service) -> set[str]:
-    """Also what consolidation superseded: nothing was said to be forgotten."""
+def uids_of(service: Service) -> set[str]:
+    """Also what consolidation superseded: nothing of it was said to be forgotten."""
     found = service.ask("GET", "/api/memories?state=all&limit=500")[1]
     assert found["total"] <= 500
-    return {item["content"] for item in found["items"]}
+    return {item["uid"] for item in found["items"]}
 
 
 def seconds_to_end(end: Callable[[], object]) -> float:
@@ -98,14 +94,15 @@ def test_six_children_and_the_service_lose_nothing_while_it_is_kept_up(home: Hom
         with ThreadPoolExecutor(CHILDREN + 2) as pool:
             upkeep = pool.submit(keep_up, home, finished, folder)
             agents = [pool.submit(work_as_agent, one, who) for who, one in enumerate(children)]
-            agents.append(pool.submit(work_over_http, service, CHILDREN))
+            agents.append(pool.submit(work_over_http, service))
             try:
                 kept = set().union(*(one.result() for one in agents))
             finally:
                 finished.set()
             done = upkeep.result()
         assert [(one.args, one.stderr) for one in done if one.returncode] == []
-        assert kept <= texts_of(service)
+        assert kept <= uids_of(service)
+        assert service.ask("GET", "/api/memories?tier=semantic")[1]["total"], "nothing was consolidated"
         assert "Traceback" not in service.log
 
         for one in children[1::2]:
