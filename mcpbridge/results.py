@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
+from memories import lifecycle
 from memories.listing import Page
 from memories.recall import Recalled
 from memories.remember import Remembered
@@ -69,6 +70,13 @@ class Recall(BaseModel):
 
 class Forgotten(BaseModel):
     uids: list[str]
+    note: str = ""
+
+    @classmethod
+    def of(cls, forgotten: lifecycle.Forgotten) -> "Forgotten":
+        ended = ", ".join(forgotten.ended)
+        note = f"It had ended {ended}, which stays so; if that holds again, store its text anew." if ended else ""
+        return cls(uids=list(forgotten.uids), note=note)
 
 
 class Listed(BaseModel):

@@ -129,8 +129,7 @@ async def memory_forget(
 ) -> Forgotten:
     """Take one memory out of use; to replace it, store with supersedes instead."""
     who = acting.writer()
-    forgotten = await pool.write(_forget, uid, actor=who.name, chain=chain)
-    return Forgotten(uids=list(forgotten.uids))
+    return Forgotten.of(await pool.write(_forget, uid, actor=who.name, chain=chain))
 
 
 async def memory_list(

@@ -16,7 +16,7 @@ from memories.models import AuditEntry, Conflict, Kind, Memory, Passage, Source,
 from memories.principal import Principal
 from memories.querysets import MemoryQuerySet
 from memories.search.scripts import segments
-from memories.truth import summaries
+from memories.truth import conflicts, summaries
 from memories.truth.chains import replaced_by
 from memories.validity import live_twin, merge
 
@@ -34,7 +34,10 @@ type Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Forgotten:
+    """`ended`: older memories that one of them had ended as contradicting it; they stay so unless they are restored."""
+
     uids: tuple[str, ...]
+    ended: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,8 @@ def forget(uid: str, *, actor: str, scope: str | None = None, chain: bool = Fals
         memory = find(uid, scope=scope)
         doomed = [memory, *(replaced_by(memory) if chain else [])]
         remade = _mark_forgotten(doomed, spared=[one.pk for one in doomed], actor=actor, now=now)
-    return Forgotten((*(one.uid for one in doomed), *remade))
+        ended = conflicts.ended_by(doomed)
+    return Forgotten((*(one.uid for one in doomed), *remade), tuple(ended))
 
 
 def forget_all(memories: MemoryQuerySet, *, actor: str, progress: Progress | None = None) -> Forgotten:
@@ -141,22 +145,41 @@ def _mark_forgotten(memories: Iterable[Memory], *, spared: Collection[int], acto
 
 
 def restore(uid: str, *, actor: str, scope: str | None = None) -> Restored:
-    """Bring a forgotten memory back. If the same text lives meanwhile, the two become one."""
+    """Bring a forgotten memory back, or one that ended by a contradiction to a memory that is forgotten since.
+
+    If the same text lives meanwhile, the two become one.
+    """
     now = clock.now()
     with transaction.atomic():
-        forgotten = Memory.objects.identified([uid]).forgotten()
-        memory = (forgotten.in_scope(scope) if scope else forgotten).first()
+        found = restorable(uid)
+        memory = (found.in_scope(scope) if scope else found).first()
         if memory is None:
             raise NotFound(f"There is no forgotten memory {uid[:40]}.")
-        twin = live_twin(memory, now=now) if memory.valid_to is None else None
-        if twin:
-            merge(memory, twin, now=now)
-        memory.deleted_at = None
-        memory.updated_at = now
-        memory.save(update_fields=["deleted_at", "updated_at"])
+        twin = (
+            conflicts.revive(memory, actor=actor, now=now)
+            if memory.deleted_at is None
+            else _remember_again(memory, now=now)
+        )
         merged = twin.uid if twin else None
         audit.record("restore", actor=actor, scope=memory.scope, now=now, uid=uid, merged_into=merged)
     return Restored(uid, merged)
+
+
+def restorable(uid: str) -> MemoryQuerySet:
+    """The memory of a uid, if it can be restored."""
+    known = Memory.objects.identified([uid])
+    return known.forgotten() | known.filter(pk__in=conflicts.orphans().values("pk"))
+
+
+def _remember_again(memory: Memory, *, now: datetime) -> Memory | None:
+    """Gives the living twin that took a forgotten memory in, if there was one."""
+    twin = live_twin(memory, now=now) if memory.valid_to is None else None
+    if twin:
+        merge(memory, twin, now=now)
+    memory.deleted_at = None
+    memory.updated_at = now
+    memory.save(update_fields=["deleted_at", "updated_at"])
+    return twin
 
 
 def doomed(now: datetime) -> tuple[int, int]:

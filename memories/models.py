@@ -37,8 +37,8 @@ class Source(models.TextChoices):
     CHAT = "chat"
     COMPACTION = "compaction"
     TOOL = "tool"
-    MCP = "mcp"
-    API = "api"
+    MCP = "mcp", "MCP"
+    API = "api", "API"
     ADMIN = "admin"
     IMPORT = "import"
     CONSOLIDATION = "consolidation"
@@ -183,7 +183,7 @@ class Conflict(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.older_id} / {self.newer_id}: {self.verdict}"
+        return f"conflict {self.pk} ({self.verdict})"
 
 
 class AuditEntry(models.Model):

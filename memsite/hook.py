@@ -23,7 +23,6 @@ TAIL = 2 * 1024 * 1024  # Claude Code writes whole requests between the turns: 1
 LARGEST_ANSWER = 1024 * 1024
 LARGEST_INPUT = 32 * 1024 * 1024
 LARGEST_SPOOL = 8 * 1024 * 1024
-DEFAULT_URL = "http://127.0.0.1:"
 DAY = 86_400
 MAY_ASK = ("remember", "forget", "mind", "note", "memor", "reference", "\\u8bb0", "\\u8a18", "\\u5fd8")  # 记 記 忘
 KEYS = {"additionalContext", "additional_context", "message", "block", "uids", "chars", "fingerprint", "project"}
@@ -167,7 +166,7 @@ def address(discovery: str) -> tuple[str, str]:
             os.kill(int(found["pid"]), 0)  # another program may have its port by now
         url, known = str(found["url"]).rstrip("/"), str(found.get("token", ""))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        url, known = DEFAULT_URL + (environ.get("MEMORY_PORT") or "8765"), ""
+        url, known = "http://127.0.0.1:" + (environ.get("MEMORY_PORT", "").strip() or "8765"), ""
     return (given, token or (known if given == url else "")) if given else (url, token or known)
 
 
@@ -318,7 +317,12 @@ def autostart(base: str, discovery: str, harness: str) -> None:
     log = os.open(base + ".log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     subprocess.Popen(
         [sys.executable, "-P", "-m", "memsite.cli"],
-        env={**environ, "MEMORY_HOOK_ACTIVE": "1", "MEMORY_DISCOVERY_FILE": discovery},
+        env={
+            **environ,
+            "MEMORY_HOOK_ACTIVE": "1",
+            "MEMORY_START_LOCK": str(lock),
+            "MEMORY_DISCOVERY_FILE": discovery,
+        },
         cwd=os.path.expanduser("~"),
         stdin=subprocess.DEVNULL,
         stdout=log,

@@ -18,9 +18,7 @@ class AskForm(forms.Form):
     query = forms.CharField(
         widget=AdminTextareaWidget(attrs={"rows": 3}), help_text="As a person types it to an agent."
     )
-    mode = forms.ChoiceField(
-        choices=[("inject", "inject: what would enter a prompt"), ("search", "search: broad, no gate")]
-    )
+    mode = forms.ChoiceField(choices=[("inject", "inject: into a prompt"), ("search", "search: broad, no gate")])
     scope = forms.CharField()
     project = forms.CharField(
         required=False, help_text="Such as owner/name. Empty: every project.", widget=AdminTextInputWidget

@@ -17,7 +17,7 @@ from django.urls import get_resolver
 
 from mcpbridge import pool
 from memories.errors import MemoriesError
-from memsite import background, discovery
+from memsite import autostart, background, discovery
 from memsite.access import authentication_is_on, login_link
 from memsite.guard import EVERY_ADDRESS, App, in_url, is_loopback
 from memsite.store import prepare_store
@@ -67,6 +67,9 @@ def serve(*, host: str | None = None, port: int | None = None, workers: int = 1)
     given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
     # The guard allows a concrete MEMORY_HOST by itself.
     settings.MEMORY = settings.MEMORY.model_copy(update=given)
+    if not autostart.is_wanted(settings.MEMORY.discovery):
+        complain("An agent program has started a service for this database already.")
+        return
     prepared = prepare_store()
     _show_checks()
     listener = listen(settings.MEMORY.host, settings.MEMORY.port)

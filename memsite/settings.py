@@ -20,6 +20,7 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
 USE_I18N = False
+FORMAT_MODULE_PATH = "memsite.formats"
 
 INSTALLED_APPS = [
     "memsite",  # first: its templates win over the admin's

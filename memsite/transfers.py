@@ -27,7 +27,7 @@ MOST_SHOWN = 100
 """Flaws and remarks on the page; the command tells all."""
 PART = 1 << 16
 """Characters that are sent at once, and a line at least."""
-FORMATS = {"jsonl": "JSON lines: what import reads", "csv": "CSV: for people and spreadsheets"}
+FORMATS = {"jsonl": "JSON lines, to import", "csv": "CSV, for people"}
 TYPES = {"jsonl": "application/jsonl; charset=utf-8", "csv": "text/csv; charset=utf-8"}
 
 

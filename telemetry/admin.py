@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
-from memories.admin.filters import ValuesFilter
+from memories.admin.filters import TimeFilter, ValuesFilter
 from memories.admin.scopes import ReadOnlyAdmin, ScopedAdmin, memory_link
 from telemetry.models import HarnessSession, Injection
 
@@ -16,7 +16,7 @@ from telemetry.models import HarnessSession, Injection
 @admin.register(Injection)
 class InjectionAdmin(ReadOnlyAdmin, ScopedAdmin):
     list_display = ("at", "harness", "hook", "project", "scope", "session", "count", "chars")
-    list_filter = ("at", ("harness", ValuesFilter), ("hook", ValuesFilter), ("project", ValuesFilter))
+    list_filter = (("at", TimeFilter), ("harness", ValuesFilter), ("hook", ValuesFilter), ("project", ValuesFilter))
     search_fields = ("=memories__memory_uid", "=session")
     search_help_text = "A memory's uid, or a session."
     list_per_page = 50

@@ -12,7 +12,7 @@ from django.template.response import TemplateResponse
 
 from memories.admin.ending import FORM, Ending, plain, told
 from memories.admin.forms import COMMAS
-from memories.admin.texts import LONGEST_SHOWN
+from memories.admin.texts import LONGEST_SHOWN, counted
 from memories.edit import edit_all, merge
 from memories.errors import MemoriesError
 from memories.lifecycle import find
@@ -76,7 +76,7 @@ class Changing(Ending):
             if asked:
                 changes = asked.changes()
             changed = edit_all(chosen, actor=request.user.get_username(), **changes)
-            self.message_user(request, f"{changed:,} memories were changed.", messages.SUCCESS)
+            self.message_user(request, f"Changed {counted(changed)}.", messages.SUCCESS)
         return None
 
     @admin.action(permissions=["edit"], description="Merge into another memory", location=FORM)

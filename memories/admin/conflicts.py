@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from memories.admin.ending import told
 from memories.admin.filters import ValuesFilter
 from memories.admin.scopes import ModelAdmin, ReadOnlyAdmin, reach
-from memories.admin.texts import LONGEST_SHOWN, SLICE, opening
+from memories.admin.texts import LONGEST_SHOWN, SLICE, moment, opening
 from memories.models import Conflict
 from memories.truth import conflicts
 
@@ -19,14 +19,18 @@ BOTH = [admin.ActionLocation.CHANGE_LIST, admin.ActionLocation.CHANGE_FORM]
 
 @admin.register(Conflict)
 class ConflictAdmin(ReadOnlyAdmin, ModelAdmin):
-    list_display = ("created_at", "older_text", "newer_text", "evidence", "similarity", "verdict", "scope")
+    list_display = ("created", "older_text", "newer_text", "evidence", "similarity", "verdict", "scope")
     list_filter = ("verdict", ("judge", ValuesFilter), "created_at")
-    list_display_links = ("created_at", "older_text")
+    list_display_links = ("created", "older_text")
     list_per_page = 50
     show_full_result_count = False
     search_fields = ("=older__uid", "=newer__uid", "older__content", "newer__content")
     search_help_text = "A memory's uid, or a part of either text."
-    fields = ("verdict", "evidence", "similarity", "judge", "reason", "created_at", "decided_by", "decided_at")
+    fields = (
+        ("verdict", "evidence", "similarity"),
+        ("judge", "reason"),
+        ("created_at", "decided_at", "decided_by"),
+    )
     actions = ("confirm", "reject")
 
     class Media:
@@ -65,6 +69,10 @@ class ConflictAdmin(ReadOnlyAdmin, ModelAdmin):
         if settled:
             pairs = "1 pair is" if settled == 1 else f"{settled:,} pairs are"
             self.message_user(request, f"{pairs} {verdict}.", messages.SUCCESS)
+
+    @admin.display(description="created at", ordering="created_at")
+    def created(self, pair: Any) -> str:
+        return moment(pair.created_at)
 
     @admin.display(description="older", ordering="older__valid_from")
     def older_text(self, pair: Any) -> str:

@@ -12,10 +12,12 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.utils.html import format_html
 
 from memories import lifecycle
 from memories.admin.base import MemoryBase
-from memories.admin.texts import opening
+from memories.admin.scopes import memory_link
+from memories.admin.texts import counted, opening
 from memories.edit import edit
 from memories.errors import MemoriesError, NotFound, from_database
 from memories.models import Memory
@@ -35,7 +37,7 @@ class Ending(MemoryBase):
             return self._confirm_selection(request, chosen, verb="Forget", action="forget_selected")
         with told(request):
             forgotten = lifecycle.forget_all(chosen, actor=request.user.get_username())
-            self.message_user(request, f"{len(forgotten.uids):,} memories were forgotten.", messages.SUCCESS)
+            self.message_user(request, f"Forgot {counted(len(forgotten.uids))}.", messages.SUCCESS)
         return None
 
     @admin.action(permissions=["edit"], description="Restore selected %(verbose_name_plural)s")
@@ -45,7 +47,7 @@ class Ending(MemoryBase):
             return self._confirm_selection(request, chosen, verb="Restore", action="restore_selected")
         with told(request):
             restored = _restore_all(chosen, actor=request.user.get_username())
-            self.message_user(request, f"{restored:,} memories were restored.", messages.SUCCESS)
+            self.message_user(request, f"Restored {counted(restored)}.", messages.SUCCESS)
         return None
 
     @admin.action(permissions=["edit"], description="Forget", location=FORM)
@@ -89,9 +91,10 @@ class Ending(MemoryBase):
             actor = request.user.get_username()
             forgotten = lifecycle.forget(memory.uid, actor=actor, scope=memory.scope, chain=chain)
             self.log_change(request, memory, "Forgotten.")
-            count = len(forgotten.uids)
-            done = "The memory was forgotten." if count == 1 else f"{count:,} memories were forgotten."
-            self.message_user(request, done, messages.SUCCESS)
+            self.message_user(request, f"Forgot {counted(len(forgotten.uids))}.", messages.SUCCESS)
+            for ended in forgotten.ended:
+                sentence = "An older memory that it had ended stays ended; restore {} if that holds again."
+                self.message_user(request, format_html(sentence, memory_link(ended)), messages.WARNING)
         return redirect("admin:memories_memory_change", pk)
 
     def _confirm_selection(
@@ -105,7 +108,7 @@ class Ending(MemoryBase):
         return self._confirm(request, chosen[:SHOWN], verb=verb, count=chosen.count(), hidden=hidden, **extra)
 
     def _confirm(self, request: HttpRequest, memories: Any, *, verb: str, count: int, **extra: Any) -> HttpResponse:
-        what = "this memory" if extra.get("memory") and count == 1 else f"{count:,} memories"
+        what = "this memory" if extra.get("memory") and count == 1 else counted(count)
         context = {
             **self.admin_site.each_context(request),
             "title": f"{verb} {what}?",

@@ -49,6 +49,14 @@ def in_state(memories: MemoryQuerySet, state: str, now: datetime) -> MemoryQuery
     return memories.live().unexpired(now)
 
 
+class TimeFilter(admin.DateFieldListFilter):
+    """Of a field whose name says little as a title."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.title = "time"
+
+
 class StateFilter(admin.SimpleListFilter):
     """Live unless another state is chosen; a search for a uid finds it in any state."""
 

@@ -11,12 +11,13 @@ from django.shortcuts import redirect
 from django.urls import URLPattern, path
 
 from memories.admin import filters
+from memories.admin.audit import detail
 from memories.admin.changing import Changing
 from memories.admin.differences import Piece, differences
 from memories.admin.ending import FORM
 from memories.admin.forms import joined
 from memories.admin.searching import Searching
-from memories.admin.texts import LONGEST_SHOWN, opening
+from memories.admin.texts import LONGEST_SHOWN, moment, opening
 from memories.admin.writing import Writing
 from memories.models import AuditEntry, Memory
 from memories.similar import similar
@@ -75,7 +76,7 @@ class MemoryAdmin(Searching, Writing, Changing):
         "move_selected",
     )
     fieldsets: ClassVar = (
-        (None, {"fields": ("uid", ("state", "kind", "pinned"), ("scope", "project", "tags_line"))}),
+        (None, {"fields": ("uid", ("state", "kind", "pin_mark"), ("scope", "project", "tags_line"))}),
         ("Validity", {"fields": (("valid_from", "valid_to", "superseded_reason"), ("expires_at", "deleted_at"))}),
         ("Provenance", {"classes": ("collapse",), "fields": PROVENANCE}),
     )
@@ -100,11 +101,11 @@ class MemoryAdmin(Searching, Writing, Changing):
 
     @admin.display(description="pinned", ordering="pinned")
     def pin_mark(self, memory: Memory) -> str:
-        return "pinned" if memory.pinned else ""
+        return "pinned" if memory.pinned else self.get_empty_value_display()
 
     @admin.display(description="valid from", ordering="valid_from")
     def since(self, memory: Memory) -> str:
-        return f"{memory.valid_from:%Y-%m-%d %H:%M}"
+        return moment(memory.valid_from)
 
     @admin.display(description="tags")
     def tags_line(self, memory: Memory) -> str:
@@ -186,7 +187,8 @@ def _offered(memory: Any) -> set[str]:
     if memory is None:
         return set()
     state = memory.state if memory.state in OFFERED else filters.LIVE
-    return OFFERED[state] - {"pin" if memory.pinned else "unpin"}
+    again = {"restore"} if conflicts.orphans().filter(pk=memory.pk).exists() else set()
+    return (OFFERED[state] | again) - {"pin" if memory.pinned else "unpin"}
 
 
 def _shown(memory: Memory) -> dict[str, Any]:
@@ -200,7 +202,7 @@ def _shown(memory: Memory) -> dict[str, Any]:
         "versions": list(_with_differences(versions)) if len(versions) > 1 else [],
         "conflicts": list(conflicts.of_memory(memory)),
         "similar": similar(memory) if memory.deleted_at is None else [],
-        "audit_entries": [(entry, _detail(entry)) for entry in entries[:AUDITED]],
+        "audit_entries": [(entry, detail(entry)) for entry in entries[:AUDITED]],
     }
 
 
@@ -210,10 +212,3 @@ def _with_differences(versions: list[Memory]) -> Iterator[tuple[Memory, str, lis
     for version in versions:
         yield version, opening(version.content), differences(before.content, version.content) if before else []
         before = version
-
-
-def _detail(entry: AuditEntry) -> str:
-    values = {
-        name: ", ".join(map(str, value)) if isinstance(value, list) else value for name, value in entry.detail.items()
-    }
-    return "; ".join(f"{name}: {value}" for name, value in values.items())

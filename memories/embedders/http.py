@@ -1,7 +1,6 @@
 """Embeddings of an OpenAI-compatible server (OpenAI, Ollama, llama-server). Used only where MEMORY_EMBED_URL is set."""
 
 import logging
-import threading
 import time
 from collections.abc import Sequence
 from functools import lru_cache
@@ -28,13 +27,12 @@ class HttpEmbedder:
     """One model of one server. The dimension is that of its first answer; another one later is refused."""
 
     def __init__(self, url: str, *, model: str, api_key: str = "") -> None:
-        self._url, self._model, self._key = url, model, api_key
+        self._url, self._model = url, model
+        self._remote = remote.Remote(url, api_key=api_key)
         self._profile = profile_of(model)
         self._dimension = 0
         self._failed = False
         self._quiet_until = 0.0
-        self._lock = threading.Lock()
-        self._client: Any = None
         self._kept = lru_cache(maxsize=QUERIES_KEPT)(self._embed_query)
 
     @property
@@ -82,16 +80,15 @@ class HttpEmbedder:
                 rows = [row.embedding for row in sorted(answer.data, key=lambda row: row.index)]
                 break
             except Exception as error:
-                refused = 400 <= getattr(error, "status_code", 0) < 500
+                refused = 400 <= remote.status_of(error) < 500
                 if refused or not tries or time.monotonic() + PAUSE_SECONDS > deadline:
+                    sentence = f"The embedding server {self._url} failed: {remote.blame(error)}."
                     if not self._failed:
-                        logger.warning("The embedding server %s failed: %s", self._url, error)
+                        logger.warning("%s", sentence)
                     self._failed = True
                     if not refused:
                         self._quiet_until = time.monotonic() + QUIET_SECONDS
-                    raise EmbeddingFailed(
-                        f"The embedding server {self._url} failed: {type(error).__name__}."
-                    ) from error
+                    raise EmbeddingFailed(sentence) from error
                 time.sleep(PAUSE_SECONDS)
         vectors = normalised(rows, expected=len(texts))
         if self._dimension not in (0, vectors.shape[1]):
@@ -102,12 +99,7 @@ class HttpEmbedder:
         return vectors
 
     def _connected(self) -> Any:
-        with self._lock:
-            if self._client is None:
-                try:
-                    self._client = remote.client(self._url, api_key=self._key)
-                except ImportError:
-                    raise EmbeddingFailed(
-                        "MEMORY_EMBED_URL needs the openai package: pip install 'memsite[remote]'."
-                    ) from None
-            return self._client
+        try:
+            return self._remote.client()
+        except ImportError:
+            raise EmbeddingFailed("MEMORY_EMBED_URL needs the openai package: pip install 'memsite[remote]'.") from None

@@ -83,7 +83,7 @@ class Migration(migrations.Migration):
                 ('project', models.CharField(blank=True, default='', max_length=200)),
                 ('kind', models.CharField(choices=[('preference', 'Preference'), ('decision', 'Decision'), ('fact', 'Fact'), ('artifact', 'Artifact')], default='fact', max_length=16)),
                 ('tier', models.CharField(choices=[('working', 'Working'), ('episodic', 'Episodic'), ('semantic', 'Semantic')], default='episodic', max_length=16)),
-                ('source', models.CharField(choices=[('chat', 'Chat'), ('compaction', 'Compaction'), ('tool', 'Tool'), ('mcp', 'Mcp'), ('api', 'Api'), ('admin', 'Admin'), ('import', 'Import'), ('consolidation', 'Consolidation')], default='api', max_length=16)),
+                ('source', models.CharField(choices=[('chat', 'Chat'), ('compaction', 'Compaction'), ('tool', 'Tool'), ('mcp', 'MCP'), ('api', 'API'), ('admin', 'Admin'), ('import', 'Import'), ('consolidation', 'Consolidation')], default='api', max_length=16)),
                 ('harness', models.CharField(blank=True, default='', max_length=200)),
                 ('session', models.CharField(blank=True, default='', max_length=200)),
                 ('actor', models.CharField(blank=True, default='', max_length=200)),

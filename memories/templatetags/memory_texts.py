@@ -1,6 +1,7 @@
 from django import template
 
-from memories.admin.texts import opening
+from memories.admin.texts import moment, opening
 
 register = template.Library()
 register.filter("opening", opening)
+register.filter("moment", moment)

@@ -13,6 +13,7 @@ from memories.errors import NotFound, Rejected
 from memories.excerpts import excerpt
 from memories.models import Conflict, Kind, Memory, Reason
 from memories.passages import passages
+from memories.querysets import MemoryQuerySet
 from memories.truth.detection import Found
 from memories.validity import live_twin, merge, supersede
 
@@ -148,14 +149,42 @@ def _end(conflict: Conflict, *, now: datetime) -> None:
 def _revive(conflict: Conflict, *, now: datetime) -> None:
     """Make the older memory live again, if it ended by this conflict; a living twin takes it in."""
     older = conflict.older
-    if older.superseded_reason != Reason.CONFLICT or older.superseded_by_id != conflict.newer.pk:
-        return
+    if older.superseded_reason == Reason.CONFLICT and older.superseded_by_id == conflict.newer.pk:
+        _hold_again(older, now=now)
+
+
+def _hold_again(older: Memory, *, now: datetime) -> Memory | None:
+    """Gives the living twin that took it in, if there was one."""
     twin = live_twin(older, now=now)
     if twin:
         merge(older, twin, now=now)
-        return
+        return twin
     older.valid_to, older.superseded_by, older.superseded_reason, older.updated_at = None, None, "", now
     older.save(update_fields=["valid_to", "superseded_by", "superseded_reason", "updated_at"])
+    return None
+
+
+def ended_by(memories: Iterable[Memory]) -> list[str]:
+    """The uids of what such memories ended by a conflict, unless it is forgotten itself."""
+    ended = Memory.objects.filter(superseded_by__in=[one.pk for one in memories], superseded_reason=Reason.CONFLICT)
+    return list(ended.filter(deleted_at=None).oldest_first().values_list("uid", flat=True))
+
+
+def orphans() -> MemoryQuerySet:
+    """What was ended by a conflict with a memory that is forgotten since, or purged."""
+    gone = Q(superseded_by=None) | Q(superseded_by__deleted_at__isnull=False)
+    return Memory.objects.filter(gone, deleted_at=None, superseded_reason=Reason.CONFLICT)
+
+
+def revive(orphan: Memory, *, actor: str, now: datetime) -> Memory | None:
+    """Let it hold again; gives the living twin that took it in, if there was one.
+
+    Its pair is rejected, so that both hold should the other one come back.
+    """
+    for pair in Conflict.objects.filter(older=orphan, newer=orphan.superseded_by, verdict=Verdict.CONFIRMED):
+        pair.verdict, pair.decided_by, pair.decided_at = Verdict.REJECTED, actor, now
+        pair.save(update_fields=["verdict", "decided_by", "decided_at"])
+    return _hold_again(orphan, now=now)
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class Consolidated:
 
 @dataclass(frozen=True)
 class Undone:
-    """uids: originals that live again, summaries that are gone, and those left because they were changed meanwhile."""
+    """uids: originals that live again, summaries that are gone, and those left because of what happened since."""
 
     run: str
     restored: tuple[str, ...] = ()
@@ -254,8 +254,8 @@ class _Run:
 def undo(run: str, *, actor: str, scopes: Collection[str] = ()) -> Undone:
     """Bring back the originals of a run, in some scopes (none named: all), and forget its summaries.
 
-    A summary that was changed, stored again or superseded meanwhile is left, with its originals. It may be broken off
-    and repeated. Raises NotFound, and Conflict while a run is at work.
+    A summary that was changed, stored again, superseded or forgotten meanwhile is left, with its originals. It may be
+    broken off and repeated. Raises NotFound, and Conflict while a run is at work.
     """
     made = Memory.objects.filter(run=run) if run and run.isascii() else Memory.objects.none()
     if scopes:
@@ -265,7 +265,7 @@ def undo(run: str, *, actor: str, scopes: Collection[str] = ()) -> Undone:
             raise NotFound(f"There is no consolidation {run[:40]}.")
         restored: list[str] = []
         removed: list[str] = []
-        left = list(made.filter(deleted_at=None).exclude(_untouched()).oldest_first().values_list("uid", flat=True))
+        left = [one.uid for one in made.exclude(_untouched()).oldest_first() if _is_left(one)]
         for pk in list(made.filter(_untouched()).oldest_first().values_list("pk", flat=True)):
             with transaction.atomic():
                 summary = made.filter(_untouched(), pk=pk).first()
@@ -277,6 +277,11 @@ def undo(run: str, *, actor: str, scopes: Collection[str] = ()) -> Undone:
             restored += uids
             removed.append(summary.uid)
     return Undone(run, tuple(restored), tuple(removed), tuple(left))
+
+
+def _is_left(summary: Memory) -> bool:
+    """A forgotten summary whose originals do not live again was forgotten otherwise than by an undo."""
+    return summary.deleted_at is None or bool(summaries.originals_of(summary))
 
 
 def _untouched() -> Q:

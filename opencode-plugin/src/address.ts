@@ -6,13 +6,12 @@ import type { Settings } from "./settings.ts"
 
 export type Address = Readonly<{ url: string; token: string }>
 
-const DEFAULT_URL = "http://127.0.0.1:8765"
 const LARGEST_FILE = 64 * 1024
 
 /** Read anew each time: a service that was restarted may listen elsewhere. The token of the file goes nowhere else. */
 export function findService(settings: Settings): Address {
   const published = settings.discovery ? readDiscovery(settings.discovery) : undefined
-  const url = settings.url || published?.url || DEFAULT_URL
+  const url = settings.url || published?.url || settings.defaultUrl
   return { url, token: settings.token || (published?.url === url ? published.token : "") }
 }
 

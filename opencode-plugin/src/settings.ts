@@ -5,6 +5,8 @@ import { join } from "node:path"
 
 export type Settings = Readonly<{
   url: string
+  /** Where a service is that says so nowhere. */
+  defaultUrl: string
   token: string
   limit: number
   budgetChars: number
@@ -28,6 +30,7 @@ export function readSettings(options: Options = {}, env: Environment = process.e
   const list = (name: string): string[] => asList(env[variable(name)] ?? options[name])
   return {
     url: text("url").replace(/\/+$/, ""),
+    defaultUrl: `http://127.0.0.1:${env["MEMORY_PORT"]?.trim() || 8765}`,
     token: env["MEMORY_PLUGIN_TOKEN"] || env["MEMORY_TOKEN"] || asText(options["token"]),
     limit: whole(text("limit"), 5, 50),
     budgetChars: whole(text("budget_chars"), 2000, 100_000),

@@ -55,3 +55,7 @@ test("a token from the environment wins over that in the file", () => {
     token: "plugin",
   })
 })
+
+test("a service that says nowhere where it is, is looked for at the port that the environment names", () => {
+  assert.deepEqual(found("/nowhere/x", { MEMORY_PORT: "9000" }), { url: "http://127.0.0.1:9000", token: "" })
+})

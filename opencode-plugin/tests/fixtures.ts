@@ -15,6 +15,7 @@ import plugin from "../memory.ts"
 
 for (const name of Object.keys(process.env)) if (name.startsWith("MEMORY_")) delete process.env[name]
 process.env["MEMORY_DISCOVERY_FILE"] = "off"
+process.env["MEMORY_PORT"] = "1" // never the service of the person who runs this
 
 export const BLOCK = "<semantic-memory>\n- [fact] The deploy key rotates on Tuesdays.\n</semantic-memory>"
 export const RECALLED = { block: BLOCK, uids: ["u1"], chars: BLOCK.length, fingerprint: "f1", project: "acme/shop" }

@@ -22,6 +22,7 @@ test("without anything chosen nothing is captured and nothing is started", () =>
   const settings = readSettings({}, {})
   assert.deepEqual(settings, {
     url: "",
+    defaultUrl: "http://127.0.0.1:8765",
     token: "",
     limit: 5,
     budgetChars: 2000,
@@ -38,6 +39,7 @@ test("without anything chosen nothing is captured and nothing is started", () =>
 test("every setting can be an option", () => {
   assert.deepEqual(readSettings(OPTIONS, {}), {
     url: "http://option:1",
+    defaultUrl: "http://127.0.0.1:8765",
     token: "option",
     limit: 3,
     budgetChars: 700,
@@ -54,6 +56,7 @@ test("every setting can be an option", () => {
 test("the environment wins over every option", () => {
   const settings = readSettings(OPTIONS, {
     MEMORY_PLUGIN_URL: "http://env:2",
+    MEMORY_PORT: "9000",
     MEMORY_PLUGIN_TOKEN: "env",
     MEMORY_TOKEN: "other",
     MEMORY_PLUGIN_LIMIT: "9",
@@ -68,6 +71,7 @@ test("the environment wins over every option", () => {
   })
   assert.deepEqual(settings, {
     url: "http://env:2",
+    defaultUrl: "http://127.0.0.1:9000",
     token: "env",
     limit: 9,
     budgetChars: 900,

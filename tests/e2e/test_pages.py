@@ -120,6 +120,34 @@ def test_a_telephone_scrolls_no_page_sideways(service: Service, page: Page, page
     assert wide == {}
 
 
+CUT_OFF = """[...document.querySelectorAll(":is(.card, fieldset.module) :is(input, select, textarea)")]
+    .filter(field => field.getBoundingClientRect().right
+                     > field.closest(".card, fieldset.module").getBoundingClientRect().right)
+    .map(field => field.name)"""
+
+
+def test_a_telephone_shows_fields_whole(service: Service, page: Page, pages: dict[str, str]) -> None:
+    page.set_viewport_size(TELEPHONE)  # type: ignore[arg-type]
+    cut_off = {name: page.evaluate(CUT_OFF) for name in opened(page, service, pages)}
+    assert {name: fields for name, fields in cut_off.items() if fields} == {}
+
+
+def test_a_wide_window_shows_every_column_of_the_lists(service: Service, page: Page, home: Home) -> None:
+    """Of labels as long as they usually are."""
+    first = service.post("/ingest", content="The kiln burns gas.", project="acme/kiln", scope="kiln")
+    service.post("/ingest", content="The kiln burns wood instead of gas.", project="acme/kiln", scope="kiln")
+    report = {"harness": "claude", "hook": "UserPromptSubmit", "session": "kiln-7", "project": "acme/kiln"}
+    service.post("/inject/report", scope="kiln", uids=[first["uid"]], chars=9, **report)
+    log_in(home, page)
+    hidden = {}
+    for path in ("memory/?scope=kiln", "conflict/?q=kiln", f"auditentry/?q={first['uid']}"):
+        page.goto(f"{service.url}{ADMIN}memories/{path}")
+        assert page.locator("#result_list tbody tr").count()
+        results = "document.querySelector('.results')"
+        hidden[path] = page.evaluate(f"{results}.scrollWidth - {results}.clientWidth")
+    assert set(hidden.values()) == {0}, hidden
+
+
 @pytest.mark.parametrize(("size", "scheme"), [("wide", "light"), ("narrow", "dark")])
 def test_axe_finds_nothing_serious(
     service: Service, page: Page, pages: dict[str, str], axe: str, scheme: str, size: str

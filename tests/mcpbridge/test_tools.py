@@ -57,7 +57,7 @@ def test_a_correction_and_a_question_about_the_past(agent: Agent) -> None:
 
 def test_a_forgotten_memory_is_found_nowhere(agent: Agent) -> None:
     uid = agent.call("memory_store", content="The owl is awake.")["uid"]
-    assert agent.call("memory_forget", uid=uid) == {"uids": [uid]}
+    assert agent.call("memory_forget", uid=uid) == {"uids": [uid], "note": ""}
     assert agent.call("memory_recall", query="owl")["memories"] == []
     assert agent.call("memory_list")["total"] == 0
     assert agent.refused("memory_list", uid=uid) == f"There is no memory {uid}."
@@ -209,6 +209,12 @@ class TestTruth:
         undone = agent.call("memory_conflicts", id=pair["id"], verdict="rejected")
         assert undone["conflicts"][0]["verdict"] == "rejected"
         assert len(agent.call("memory_recall", query="session store")["memories"]) == 2
+
+    def test_forgetting_what_ended_an_older_memory_names_that_one(self, agent: Agent) -> None:
+        older = agent.call("memory_store", content="The session store is Redis.")["uid"]
+        stored = agent.call("memory_store", content="The session store moved from Redis to Postgres.")
+        agent.call("memory_conflicts", id=stored["conflicts"][0]["id"], verdict="confirmed")
+        assert older in agent.call("memory_forget", uid=stored["uid"])["note"]
 
     def test_half_a_verdict_is_an_error_of_one_sentence(self, agent: Agent) -> None:
         for arguments in ({"id": 1}, {"verdict": "confirmed"}, {"id": 4711, "verdict": "rejected"}):

@@ -9,7 +9,8 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from memories.errors import NotFound, Rejected
-from memories.models import Memory
+from memories.models import Conflict, Memory
+from memories.truth import conflicts
 from memsite.management import store_command
 
 type Remembered = Callable[..., Memory]
@@ -124,3 +125,34 @@ def test_consolidate_shows_its_plan_does_it_and_takes_it_back(remembered: Rememb
     assert not Memory.objects.live().filter(pk=summary.pk).exists()
     with pytest.raises(NotFound):
         run("consolidate", "--undo", "unknown")
+
+
+def test_undoing_a_run_whose_summary_was_forgotten_says_why_nothing_came_back(remembered: Remembered):
+    for text in ("The deploy runs from the release branch.", "Deploy: runs from the release branch as usual."):
+        remembered(text)
+    undo = run("consolidate").split()[-1]
+    (summary,) = Memory.objects.live()
+    run("forget", summary.uid)
+    said = run("consolidate", "--undo", undo)
+    assert f"Left {summary.uid}" in said
+    assert "forgotten since" in said
+    assert not Memory.objects.live().exists()
+
+
+def test_undoing_a_run_again_says_that_it_was_undone(remembered: Remembered):
+    for text in ("The deploy runs from the release branch.", "Deploy: runs from the release branch as usual."):
+        remembered(text)
+    undo = run("consolidate").split()[-1]
+    assert "undone before" not in run("consolidate", "--undo", undo)
+    assert "undone before" in run("consolidate", "--undo", undo)
+
+
+def test_forgetting_what_ended_an_older_memory_says_how_that_one_comes_back(remembered: Remembered):
+    older = remembered("The session store is Redis")
+    newer = remembered("The session store moved from Redis to Postgres")
+    conflicts.settle(Conflict.objects.get().pk, "confirmed", actor="ada")
+    said = run("forget", newer.uid)
+    assert said.rstrip().endswith(f"memory-mcp restore {older.uid}")
+    assert "Would restore" in run("restore", older.uid, "--dry-run")
+    run("restore", older.uid)
+    assert Memory.objects.live().get().pk == older.pk

@@ -33,6 +33,12 @@ def test_a_prompt_gets_its_block_once(home: Home, service: Service) -> None:
     assert service.ask("GET", "/api/injections")[1]["total"] == 2
 
 
+def test_without_a_discovery_file_it_asks_at_the_port_of_the_environment(home: Home, service: Service) -> None:
+    service.post("/ingest", content=FACT, kind="decision")
+    home.discovery.unlink()
+    assert FACT in run(home, "UserPromptSubmit", PROMPT, MEMORY_PORT=f" {service.port} ").block
+
+
 def test_the_users_wishes_travel_with_the_request(home: Home, service: Service) -> None:
     for number in range(5):
         service.keep(f"Deploy key {number} rotates on Tuesdays.")

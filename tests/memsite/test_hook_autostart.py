@@ -51,6 +51,21 @@ class TestAutostart:
         assert run(unstarted, "SessionStart", begin, MEMORY_PLUGIN_AUTOSTART="1").out == ""
         assert until(lambda: discovery.read(unstarted.discovery)).pid != running.pid
 
+    def test_a_plugin_and_hooks_at_once_start_one_service_too(self, unstarted: Home) -> None:
+        """A plugin starts the command itself, as it cannot hold a lock."""
+        begin = {**PROMPT, "source": "startup"}
+        of_plugin = {"MEMORY_HOOK_ACTIVE": "1", "MEMORY_DISCOVERY_FILE": str(unstarted.discovery)}
+        started = [unstarted.start(**of_plugin) for _ in range(2)]
+        assert run(unstarted, "SessionStart", begin, "--autostart").code == 0
+        started += [unstarted.start(**of_plugin) for _ in range(2)]
+        running = until(lambda: discovery.read(unstarted.discovery))
+        losers = [one for one in started if one.process.pid != running.pid]
+        assert [one.process.wait(timeout=20) for one in losers] == [0] * len(losers)
+        assert len(losers) >= 3
+        texts = [self.log(unstarted), *(one.out.read_text() for one in started)]
+        assert sum(text.count(MARKER) for text in texts) == 1
+        assert all("already" in one.log for one in losers)
+
     def test_nothing_else_starts_it(self, unstarted: Home, lying: Callable[[bytes | None], Liar]) -> None:
         begin = {**PROMPT, "source": "startup"}
         assert run(unstarted, "UserPromptSubmit", PROMPT, "--autostart").is_silent

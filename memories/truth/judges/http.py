@@ -62,12 +62,11 @@ class HttpJudge(Asking):
 
     def __init__(self, url: str, *, model: str, api_key: str = "", per_hour: int = 60) -> None:
         super().__init__(f"http:{model}")
-        self._url, self._model, self._key = url, model, api_key
+        self._url, self._model = url, model
+        self._remote = remote.Remote(url, api_key=api_key)
         self._budget = Budget(per_hour)
         self._bounded = Bounded(places=AT_ONCE)
         self._manner = Manner()
-        self._lock = threading.Lock()
-        self._client: Any = None
         self._failures = 0
         self._quiet_until = 0.0
 
@@ -116,9 +115,9 @@ class HttpJudge(Asking):
             return error
         if time.monotonic() > deadline:  # it may still answer who has more time
             return JudgeFailed(LATE)
-        sentence = f"The judge's server {self._url} failed: {type(error).__name__}."
-        if getattr(error, "status_code", 0) in REFUSED:
-            logger.warning("%s %s", sentence, error)
+        sentence = f"The judge's server {self._url} failed: {remote.blame(error)}."
+        if remote.status_of(error) in REFUSED:
+            logger.warning("%s", sentence)
             return JudgeFailed(sentence)
         if not self._failures:
             logger.warning("%s", sentence)
@@ -127,15 +126,10 @@ class HttpJudge(Asking):
         return JudgeAway(sentence)
 
     def _connected(self) -> Any:
-        with self._lock:
-            if self._client is None:
-                try:
-                    self._client = remote.client(self._url, api_key=self._key)
-                except ImportError:
-                    raise JudgeAway(
-                        "MEMORY_JUDGE='http' needs the openai package: pip install 'memsite[remote]'."
-                    ) from None
-            return self._client
+        try:
+            return self._remote.client()
+        except ImportError:
+            raise JudgeAway("MEMORY_JUDGE='http' needs the openai package: pip install 'memsite[remote]'.") from None
 
 
 class Budget:
@@ -161,7 +155,7 @@ class Budget:
 
 def _is_refusal(error: Exception) -> bool:
     """Whether another manner may help; some servers fail (500) over a form that they do not know."""
-    status = getattr(error, "status_code", 0)
+    status = remote.status_of(error)
     return status in REFUSED or (status >= 500 and "response_format" in str(error))
 
 

@@ -46,4 +46,6 @@ class Command(StoreCommand):
         undone = consolidation.undo(run, actor=self.actor(), scopes=[scope] if scope else ())
         self.say(f"Brought back {len(undone.restored):,} memories, removed {len(undone.removed):,} summaries.")
         for uid in undone.left:
-            self.say(f"Left {uid}: it was changed or superseded since.")
+            self.say(f"Left {uid} and what it was made of: it was changed, superseded or forgotten since.")
+        if not (undone.restored or undone.removed or undone.left):
+            self.say("Nothing is left of this run: it was undone before.")

@@ -50,3 +50,5 @@ class Command(StoreCommand):
             else:
                 forgotten = lifecycle.forget(uid, actor=self.actor(), chain=chain)
                 self.say(f"Forgot {', '.join(forgotten.uids)}.")
+                for ended in forgotten.ended:
+                    self.say(f"An older one that it had ended stays so; if it holds again: memory-mcp restore {ended}")

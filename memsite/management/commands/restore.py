@@ -2,12 +2,11 @@ from argparse import ArgumentParser
 from typing import Any
 
 from memories import lifecycle
-from memories.models import Memory
 from memsite.management.store_command import StoreCommand
 
 
 class Command(StoreCommand):
-    help = "Bring forgotten memories back."
+    help = "Bring memories back: forgotten ones, and those that a forgotten one had ended as contradicting it."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("uids", nargs="+", metavar="UID")
@@ -16,7 +15,7 @@ class Command(StoreCommand):
     def handle(self, *, uids: list[str], dry_run: bool, **_options: Any) -> None:
         for uid in uids:
             if dry_run:
-                known = Memory.objects.forgotten().filter(uid=uid).exists()
+                known = lifecycle.restorable(uid).exists()
                 self.say(f"Would restore {uid}." if known else f"There is no forgotten memory {uid}.")
                 continue
             restored = lifecycle.restore(uid, actor=self.actor())

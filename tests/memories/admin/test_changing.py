@@ -25,7 +25,7 @@ class TestSelections:
         response = run_on(browser, "pin_selected", memories)
         assert "Pin 3 memories?" in response.content.decode()
         assert not Memory.objects.filter(pinned=True).exists()
-        assert "3 memories were changed." in said(confirmed(browser, "pin_selected", memories))
+        assert "Changed 3 memories." in said(confirmed(browser, "pin_selected", memories))
         assert Memory.objects.filter(pinned=True).count() == 3
         confirmed(browser, "unpin_selected", memories[:2])
         assert Memory.objects.filter(pinned=True).count() == 1

@@ -1,5 +1,6 @@
 """The queue of contradictions in the admin."""
 
+import re
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from memories.models import Conflict, Grant, Memory
-from tests.memories.admin.pages import NASTY, said, store
+from tests.memories.admin.pages import NASTY, page, run, said, store
 
 pytestmark = pytest.mark.django_db
 
@@ -57,3 +58,20 @@ def test_staff_see_the_pairs_of_their_scopes_only(client: Client, staff: User, p
     assert client.get(f"{LIST}{pair.pk}/change/").status_code == 200
     act(client, "confirm", pair)
     assert Memory.objects.get(pk=pair.older.pk).valid_to
+
+
+def test_forgetting_the_newer_one_offers_to_restore_the_older_one(browser: Client, pair: Conflict) -> None:
+    act(browser, "confirm", pair)
+    answer = browser.post(page(pair.newer, "forget"), {"post": "yes"}, follow=True)
+    assert pair.older.uid in said(answer)
+    form = browser.get(page(pair.older)).context["action_form"]
+    assert "restore" in dict(form.fields["action"].choices)
+    run(browser, pair.older, "restore")
+    assert Memory.objects.live().get() == pair.older
+
+
+def test_dates_are_shown_as_iso(browser: Client, pair: Conflict) -> None:
+    for path in (LIST, f"{LIST}{pair.pk}/change/"):
+        html = browser.get(path).content.decode()
+        assert f"{pair.created_at:%Y-%m-%d %H:%M}" in re.sub(r"</?span[^>]*>", "", html)
+        assert not re.search(r"[ap]\.m\.", html)

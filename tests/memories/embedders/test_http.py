@@ -50,8 +50,7 @@ def embedder(server: Server) -> Iterator[HttpEmbedder]:
 
 
 def closed(embedder: HttpEmbedder) -> None:
-    if embedder._client is not None:
-        embedder._client.close()
+    embedder._remote.close()
 
 
 def fixed(status: int, content: object) -> Callable[[dict[str, Any]], Answer]:

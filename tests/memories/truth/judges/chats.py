@@ -71,8 +71,7 @@ def judging(confirms: Callable[[str, str], bool]) -> Answering:
 
 
 def closed(judge: HttpJudge) -> None:
-    if judge._client is not None:
-        judge._client.close()
+    judge._remote.close()
 
 
 def ready(url: str) -> HttpJudge:

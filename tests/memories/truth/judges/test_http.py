@@ -111,6 +111,17 @@ def test_a_text_that_is_refused_changes_nothing_for_the_next(judge: HttpJudge, s
     assert form(server.asked[-1]) == "json_schema"
 
 
+@pytest.mark.parametrize("status", [400, 422, 503])
+def test_the_servers_words_are_not_logged_as_they_may_quote_a_memory(
+    judge: HttpJudge, server: Server, status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.then = [refusing(status, f"invalid input: {CASE.older}")]
+    with pytest.raises(JudgeFailed) as failed:
+        judge.rule(CASE, patience=5)
+    assert f"status {status}" in caplog.text
+    assert CASE.older not in caplog.text + str(failed.value)
+
+
 @pytest.mark.parametrize("status", [401, 403, 404, 429, 500, 503])
 def test_after_a_failure_the_server_is_left_alone_for_a_while(
     judge: HttpJudge, server: Server, status: int, monkeypatch: pytest.MonkeyPatch

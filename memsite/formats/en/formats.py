@@ -1,0 +1,7 @@
+"""Dates in the admin, all of them UTC."""
+
+DATE_FORMAT = SHORT_DATE_FORMAT = "Y-m-d"
+DATETIME_FORMAT = SHORT_DATETIME_FORMAT = "Y-m-d H:i"
+TIME_FORMAT = "H:i"
+YEAR_MONTH_FORMAT = "Y-m"
+MONTH_DAY_FORMAT = "m-d"
