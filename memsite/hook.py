@@ -84,7 +84,7 @@ class Decoder:
 
 def parsed(content: bytes) -> Any:
     """Raises ValueError."""
-    text = content.decode().removeprefix("\ufeff").strip()
+    text = content.decode().removeprefix("\ufeff").strip(" \t\r\n")
     try:
         scan: Any = _json.make_scanner(Decoder)  # type: ignore[arg-type]
     except (AttributeError, TypeError):  # a Python that wants to know more
