@@ -32,7 +32,7 @@ replaced | superseded | switched | migrated | moved | changed | removed | delete
 | (?:up|down)graded | shortened | lengthened | reduced | doubled | halved | split | stopped | ended | converted
 | ported | rewritten | rewrote | cancell?ed | swapped | closed | relaxed | tightened | loosened | exchanged
 | substituted | undone | unified | consolidated | folded\ into | rebuilt | redone | reworked | redesigned
-| overruled | reconsidered | killed | ceased | adopted | introduced | rolled\ out | reassigned | unpinned
+| overruled | reconsidered | ceased | adopted | introduced | rolled\ out | reassigned | unpinned
 | overturned | reinstated | restored | postponed | delayed | rotated | transferred | relocated | repurposed
 | corrected | amended
 """

@@ -17,6 +17,8 @@ NEAR_LIKENESS = 0.08
 """The same where the vectors are near too."""
 MUCH_LIKENESS = 0.2
 """The same for a passage of a long text."""
+RETOLD = 0.4
+"""From here on a passage that tells of the past as the other one does tells the same again."""
 LONGEST_NEWER = 600
 """Characters of a text that is taken as one statement; of a longer one only passages count that are much alike."""
 LONGEST_STATEMENT = 200
@@ -53,15 +55,18 @@ def telling(text: str) -> str:
     return " ".join(found) or text
 
 
-def evidence(older: str, newer: str, *, near: bool = False, rarity: Rarity | None = None) -> Evidence | None:
+def evidence(
+    older: str, newer: str, *, near: bool = False, past: bool = True, rarity: Rarity | None = None
+) -> Evidence | None:
     """What speaks for the newer text ending the older; `near` if their vectors are. None if nothing does.
 
+    `past`: what something was counts, since the reason of a change tells that; but so does an account of an incident.
     `rarity` weighs the words by the texts of which any may be the older one.
     """
     if not may_tell(newer):
         return None
     rarity = rarity or Rarity()
-    found = list(_changes(older, newer, rarity, least=NEAR_LIKENESS if near else LEAST_LIKENESS))
+    found = list(_changes(older, newer, rarity, past=past, least=NEAR_LIKENESS if near else LEAST_LIKENESS))
     if len(newer) <= LONGEST_NEWER:
         found += _measured_otherwise(older, newer, rarity)
     if not found and len(newer) <= LONGEST_STATEMENT and overlap(older, newer) >= LEAST_OVERLAP:
@@ -69,30 +74,41 @@ def evidence(older: str, newer: str, *, near: bool = False, rarity: Rarity | Non
     return max(found, key=lambda one: one.likeness, default=None)
 
 
-def _changes(older: str, newer: str, rarity: Rarity, *, least: float) -> Iterator[Evidence]:
+def _changes(older: str, newer: str, rarity: Rarity, *, past: bool, least: float) -> Iterator[Evidence]:
     """Passages about the same, of which the newer one tells of a change of something that the older one has."""
     if len(newer) > LONGEST_NEWER:
         least = MUCH_LIKENESS
     for ours in parts(newer):
-        told = _told(ours)
-        for theirs in parts(older) if told else ():
+        for theirs in parts(older):
             words = terms(theirs)
-            said = next((said for about, said in told if about & words), "")
+            said = _told_of(words, ours, past=past)
             likeness = rarity.likeness(terms(ours), words) if said else 0.0
-            if likeness >= least:
+            if past and likeness >= RETOLD and _is_past(theirs):
+                said = _told_of(words, ours, past=False)
+            if said and likeness >= least:
                 yield Evidence(f"change: {said}", round(likeness, 3))
 
 
+def _told_of(words: frozenset[str], passage: str, *, past: bool) -> str:
+    return next((said for about, said in _told(passage, past=past) if about & words), "")
+
+
 @functools.lru_cache(KEPT)
-def _told(passage: str) -> tuple[tuple[frozenset[str], str], ...]:
+def _told(passage: str, *, past: bool) -> tuple[tuple[frozenset[str], str], ...]:
     """What a passage tells of changes, each with the words that it may be about."""
     found = []
     for sentence in _sentences(passage):
         changes = cues.changes(sentence)
         if changes:
             found.append((terms(sentence) - terms(" ".join(changes)), changes[0]))
-        found += [(terms(subject), said) for subject, said in cues.past(sentence)]
+        if past:
+            found += [(terms(subject), said) for subject, said in cues.past(sentence)]
     return tuple(found)
+
+
+@functools.lru_cache(KEPT)
+def _is_past(passage: str) -> bool:
+    return any(terms(subject) for sentence in _sentences(passage) for subject, _ in cues.past(sentence))
 
 
 def _measured_otherwise(older: str, newer: str, rarity: Rarity) -> Iterator[Evidence]:

@@ -94,6 +94,19 @@ def test_what_something_was_is_told_of_its_subject() -> None:
     assert past("The price is an integer") == ()
 
 
+def test_what_something_was_counts_only_where_it_is_asked_for() -> None:
+    older, newer = "Liveness restarts cold services", "Cold services again: liveness fired too early"
+    assert evidence(older, newer)
+    assert evidence(older, newer, past=False) is None
+
+
+def test_an_incident_that_is_told_again_is_no_change() -> None:
+    older = "The liveness probe started too early and cold services hung in a loop"
+    newer = "Again a cold service in a restart loop: liveness fired too early"
+    assert evidence(older, newer) is None
+    assert evidence("The liveness probe restarts cold services that hang in a loop", newer)
+
+
 def test_words_that_many_of_the_compared_texts_have_are_no_evidence() -> None:
     older, newer = "The billing service runs on Heroku", "The search service was rewritten"
     others = [f"The service number {number} is watched" for number in range(18)]
