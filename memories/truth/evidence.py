@@ -79,7 +79,7 @@ def _changes(older: str, newer: str, rarity: Rarity, *, past: bool, least: float
     if len(newer) > LONGEST_NEWER:
         least = MUCH_LIKENESS
     for ours in parts(newer):
-        for theirs in parts(older):
+        for theirs in parts(older) if _told(ours, past=past) else ():
             words = terms(theirs)
             said = _told_of(words, ours, past=past)
             likeness = rarity.likeness(terms(ours), words) if said else 0.0
