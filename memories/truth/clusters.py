@@ -74,7 +74,8 @@ class Texts:
         if any(ours.denies(theirs) for ours, theirs in statements):
             return True
         older, newer = self.texts[one], self.texts[two]
-        return bool(evidence(older, newer, near=True) or evidence(newer, older, near=True))
+        directions = ((older, newer), (newer, older))
+        return any(evidence(one, two, near=True, past=False) for one, two in directions)
 
     def _said(self, one: int) -> "list[_Statement]":
         if one not in self._statements:

@@ -13,9 +13,10 @@ from memories.querysets import ANY_PROJECT, MemoryQuerySet
 from memories.search import keyword, vectors
 from memories.truth import evidence, judges
 from memories.truth.judges import Case, JudgeFailed
+from memories.truth.likeness import Rarity, overlap
 
 CANDIDATES = 20
-MOST_PAIRS = 3
+MOST_PAIRS = 2
 """Of one stored memory: whoever settles them reads them all."""
 JUDGE_PATIENCE_SECONDS = 2.0
 """How long a write waits for the judge in all; what is undecided then is judged later."""
@@ -29,6 +30,7 @@ class Found:
     other: Memory
     is_older: bool
     similarity: float
+    likeness: float
     said: str
     verdict: str = Conflict.Verdict.PENDING
     judge: str = ""
@@ -45,14 +47,15 @@ def find(memory: Memory, embedded: Embedded, *, leave_out: Collection[str] = (),
         return []
     near = _near(memory, embedded, now=now)
     others = statements.by_ids(Memory, near.keys())
+    rarity = Rarity(other.content for other in others.values())
     found = []
     for one, similarity in near.items():
         other = others.get(one)
         if other and other.uid not in leave_out and other.content_hash != memory.content_hash:
-            pair = _compared(memory, other, similarity, everything=judge.judges_everything)
+            pair = _compared(memory, other, similarity, rarity=rarity, everything=judge.judges_everything)
             if pair:
                 found.append(pair)
-    found.sort(key=lambda pair: (not pair.said, -pair.similarity))
+    found.sort(key=lambda pair: (not pair.said, -pair.likeness))
     return _judged(memory, found[:MOST_PAIRS])
 
 
@@ -91,17 +94,18 @@ def least_similarity() -> float:
     return embedder.profile.conflict if embedder else DEFAULT_SIMILARITY
 
 
-def _compared(memory: Memory, other: Memory, cosine: float | None, *, everything: bool) -> Found | None:
+def _compared(memory: Memory, other: Memory, cosine: float | None, *, rarity: Rarity, everything: bool) -> Found | None:
     is_older = other.valid_from <= memory.valid_from
     older, newer = (other, memory) if is_older else (memory, other)
     if newer.kind == Kind.ARTIFACT or (Kind.PREFERENCE in (older.kind, newer.kind) and older.kind != newer.kind):
         return None  # what somebody likes is ended by what they like now, not by a fact
     near = cosine is not None and older.kind != Kind.ARTIFACT
-    said = evidence.evidence(older.content, newer.content, near=near)
-    if said:
-        return Found(other, is_older, round(cosine or said.overlap, 4), said.said)
-    if everything and (cosine is not None or evidence.overlap(older.content, newer.content) >= least_similarity()):
-        return Found(other, is_older, round(cosine or least_similarity(), 4), "")
+    told = evidence.evidence(older.content, newer.content, near=near, rarity=rarity)
+    if told:
+        return Found(other, is_older, round(cosine or told.likeness, 4), told.likeness, told.said)
+    if everything and (cosine is not None or overlap(older.content, newer.content) >= least_similarity()):
+        similarity = round(cosine or least_similarity(), 4)
+        return Found(other, is_older, similarity, similarity, "")
     return None
 
 

@@ -5,56 +5,38 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memories.passages import passages
-from memories.search.stopwords import DECISIVE, STOPWORDS
-from memories.search.terms import content_words, query_terms
+from memories.search.stopwords import DECISIVE
+from memories.search.terms import content_words
 from memories.truth import cues
+from memories.truth.likeness import FEW_KEPT, KEPT, Rarity, overlap, parts, stem, terms
+from memories.truth.measures import Measures, is_of_a_measure, measures
 
-MOST_PASSAGES = 100
-LEAST_OVERLAP = 0.22
-"""Of the words of the smaller side, for a change word to speak of the other text. Chosen on three of six projects."""
-NEAR_OVERLAP = 0.11
+LEAST_LIKENESS = 0.12
+"""Of a passage that tells of a change to one of the other text; chosen on three of six projects and our own texts."""
+NEAR_LIKENESS = 0.08
 """The same where the vectors are near too."""
-MUCH_OVERLAP = 0.35
+MUCH_LIKENESS = 0.2
 """The same for a passage of a long text."""
+RETOLD = 0.4
+"""From here on a passage that tells of the past as the other one does tells the same again."""
 LONGEST_NEWER = 600
-"""Characters of a text that is taken as one statement; of a longer one only passages count that share much."""
+"""Characters of a text that is taken as one statement; of a longer one only passages count that are much alike."""
 LONGEST_STATEMENT = 200
 """Characters; of longer texts the single statements are not compared."""
+LEAST_OVERLAP = 0.22
+"""Texts that share fewer words have no statement in common."""
 SAME_STATEMENT = 0.5
 NEARLY_THE_SAME = 0.75
-KEPT, FEW_KEPT = 4096, 256
-"""Passages whose words are kept, and whole texts: one is compared with several others in turn."""
 LEAST_IN_COMMON = 2
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+")
-_MEASURE = re.compile(r"(?<![\w.])(\d+(?:[.,]\d+)*)\s?([^\W\d_]+|%)")
-_ENDINGS = ("ing", "ed", "es", "s")
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """`overlap`: the share of the words of the smaller side that both have, 0 to 1."""
+    """`likeness`: how much the passages that speak against each other are alike, 0 to 1."""
 
     said: str
-    overlap: float
-
-
-@functools.lru_cache(KEPT)
-def terms(text: str) -> frozenset[str]:
-    """The telling words of a text, without their commonest endings."""
-    return frozenset(_stem(term.text) for term in query_terms(text))
-
-
-def overlap(older: str, newer: str) -> float:
-    """The best over the passages of the older text, so that a long one shares no more by its length."""
-    ours = terms(newer)
-    theirs = [terms(each) for each in _passages(older)]
-    return max((len(each & ours) / min(len(each), len(ours)) for each in theirs if each and ours), default=0.0)
-
-
-@functools.lru_cache(FEW_KEPT)
-def _passages(text: str) -> tuple[str, ...]:
-    return tuple(text[start:end] for start, end in passages(text)[:MOST_PASSAGES])
+    likeness: float
 
 
 @functools.lru_cache(FEW_KEPT)
@@ -62,86 +44,111 @@ def may_tell(text: str) -> bool:
     """Whether a text can be evidence against any older one; it costs nothing to ask."""
     if len(text) > LONGEST_NEWER:
         return bool(cues.changes(text))
-    return len(text) <= LONGEST_STATEMENT or bool(cues.changes(text) or _measures(text))
+    return len(text) <= LONGEST_STATEMENT or bool(cues.changes(text) or measures(text))
 
 
 def telling(text: str) -> str:
-    """The sentences of a text that tell of a change; all of it if it is short, or none does."""
+    """The sentences of a text that may be evidence; all of it if it is short, or none may."""
     if len(text) <= LONGEST_STATEMENT:
         return text
-    return " ".join(sentence for sentence in _sentences(text) if cues.changes(sentence)) or text
+    found = (each for each in _sentences(text) if cues.changes(each) or (len(text) <= LONGEST_NEWER and measures(each)))
+    return " ".join(found) or text
 
 
-def evidence(older: str, newer: str, *, near: bool = False) -> Evidence | None:
-    """What speaks for the newer text ending the older; `near` if their vectors are. None if nothing does."""
+def evidence(
+    older: str, newer: str, *, near: bool = False, past: bool = True, rarity: Rarity | None = None
+) -> Evidence | None:
+    """What speaks for the newer text ending the older; `near` if their vectors are. None if nothing does.
+
+    `past`: what something was counts, since the reason of a change tells that; but so does an account of an incident.
+    `rarity` weighs the words by the texts of which any may be the older one.
+    """
     if not may_tell(newer):
         return None
+    rarity = rarity or Rarity()
+    found = list(_changes(older, newer, rarity, past=past, least=NEAR_LIKENESS if near else LEAST_LIKENESS))
+    if len(newer) <= LONGEST_NEWER:
+        found += _measured_otherwise(older, newer, rarity)
+    if not found and len(newer) <= LONGEST_STATEMENT and overlap(older, newer) >= LEAST_OVERLAP:
+        found += _contrasts(older, newer)
+    return max(found, key=lambda one: one.likeness, default=None)
+
+
+def _changes(older: str, newer: str, rarity: Rarity, *, past: bool, least: float) -> Iterator[Evidence]:
+    """Passages about the same, of which the newer one tells of a change of something that the older one has."""
     if len(newer) > LONGEST_NEWER:
-        return _in_passing(older, newer)
-    shared = overlap(older, newer)
-    if shared >= (NEAR_OVERLAP if near else LEAST_OVERLAP):
-        said = _change(terms(older), newer) or _contrast(older, newer)
-        if not said and shared >= LEAST_OVERLAP:
-            said = _measured_otherwise(older, newer)
-        if said:
-            return Evidence(said, round(shared, 3))
-    return None
+        least = MUCH_LIKENESS
+    for ours in parts(newer):
+        for theirs in parts(older) if _told(ours, past=past) else ():
+            words = terms(theirs)
+            said = _told_of(words, ours, past=past)
+            likeness = rarity.likeness(terms(ours), words) if said else 0.0
+            if past and likeness >= RETOLD and _is_past(theirs):
+                said = _told_of(words, ours, past=False)
+            if said and likeness >= least:
+                yield Evidence(f"change: {said}", round(likeness, 3))
 
 
-def _in_passing(older: str, newer: str) -> Evidence | None:
-    """A long text tells of a change in a passage that is much about the older one."""
-    for passage in _passages(newer):
-        shared = overlap(older, passage)
-        said = _change(terms(older), passage) if shared >= MUCH_OVERLAP else ""
-        if said:
-            return Evidence(said, round(shared, 3))
-    return None
-
-
-def _change(older: frozenset[str], newer: str) -> str:
-    """A change word in a sentence that speaks of something the older text has, other than a change."""
-    for sentence in _sentences(newer):
-        found = cues.changes(sentence)
-        if found and (terms(sentence) & older) - terms(" ".join(found)):
-            return f"change: {found[0]}"
-    return ""
-
-
-def _measured_otherwise(older: str, newer: str) -> str:
-    """Another number of the same unit."""
-    ours, theirs = _measures(newer), _measures(older)
-    for unit in sorted(ours.keys() & theirs.keys()):
-        if not ours[unit] & theirs[unit]:
-            return f"number: {min(theirs[unit])} / {min(ours[unit])} {unit}"
-    return ""
+def _told_of(words: frozenset[str], passage: str, *, past: bool) -> str:
+    return next((said for about, said in _told(passage, past=past) if about & words), "")
 
 
 @functools.lru_cache(KEPT)
-def _measures(text: str) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
-    for number, unit in _MEASURE.findall(text):
-        name = _stem(unit.casefold())
-        if name not in STOPWORDS:
-            found.setdefault(name, set()).add(number)
-    return found
+def _told(passage: str, *, past: bool) -> tuple[tuple[frozenset[str], str], ...]:
+    """What a passage tells of changes, each with the words that it may be about."""
+    found = []
+    for sentence in _sentences(passage):
+        changes = cues.changes(sentence)
+        if changes:
+            found.append((terms(sentence) - terms(" ".join(changes)), changes[0]))
+        if past:
+            found += [(terms(subject), said) for subject, said in cues.past(sentence)]
+    return tuple(found)
 
 
-def _contrast(older: str, newer: str) -> str:
+@functools.lru_cache(KEPT)
+def _is_past(passage: str) -> bool:
+    return any(terms(subject) for sentence in _sentences(passage) for subject, _ in cues.past(sentence))
+
+
+def _measured_otherwise(older: str, newer: str, rarity: Rarity) -> Iterator[Evidence]:
+    """Another number of the same unit in sentences about the same."""
+    for ours, new in _measured(newer):
+        for theirs, old in _measured(older):
+            unit = next((unit for unit in new if unit in old and not new[unit] & old[unit]), "")
+            likeness = rarity.likeness(ours, theirs) if unit else 0.0
+            if likeness >= LEAST_LIKENESS:
+                yield Evidence(f"number: {min(old[unit])} / {min(new[unit])} {unit}", round(likeness, 3))
+
+
+@functools.lru_cache(FEW_KEPT)
+def _measured(text: str) -> tuple[tuple[frozenset[str], Measures], ...]:
+    """The sentences of a text that have numbers: their other words, and the numbers of each unit."""
+    found = []
+    for sentence in _sentences(text):
+        numbers = measures(sentence)
+        if numbers:
+            words = (word for word in terms(sentence) if word not in numbers and not is_of_a_measure(word))
+            found.append((frozenset(words), numbers))
+    return tuple(found)
+
+
+def _contrasts(older: str, newer: str) -> Iterator[Evidence]:
     """The same short statement with another number, another value, or denied."""
-    if len(newer) > LONGEST_STATEMENT:
-        return ""
-    found = (_difference(one, two) for one in _sentences(older) for two in _sentences(newer))
-    return next((difference for difference in found if difference), "")
+    for one in _statements(older):
+        for two in _statements(newer):
+            likeness = one.likeness(two) if one.subject == two.subject else 0.0
+            said = _difference(one, two, likeness) if likeness >= SAME_STATEMENT else ""
+            if said:
+                yield Evidence(said, round(likeness, 3))
 
 
-def _difference(older: str, newer: str) -> str:
-    one, two = _statement(older), _statement(newer)
-    alike = one.likeness(two)
-    if alike < SAME_STATEMENT or one.subject != two.subject or len(one.words & two.words) < LEAST_IN_COMMON:
+def _difference(one: "_Statement", two: "_Statement", likeness: float) -> str:
+    if len(one.words & two.words) < LEAST_IN_COMMON:
         return ""
     old, new = sorted(one.words - two.words), sorted(two.words - one.words)
     if one.numbers != two.numbers:
-        other = alike >= NEARLY_THE_SAME or not (old or new)
+        other = likeness >= NEARLY_THE_SAME or not (old or new)
         return f"number: {' '.join(one.numbers) or '-'} / {' '.join(two.numbers) or '-'}" if other else ""
     if one.negated != two.negated:
         return "negation"
@@ -150,7 +157,7 @@ def _difference(older: str, newer: str) -> str:
 
 class _Statement:
     def __init__(self, sentence: str) -> None:
-        words = [_stem(word) for word in content_words(sentence)]
+        words = [stem(word) for word in content_words(sentence)]
         self.numbers = tuple(word for word in words if any(character.isdigit() for character in word))
         plain = [word for word in words if word not in self.numbers and word not in DECISIVE and word.isalnum()]
         self.words = frozenset(plain)
@@ -162,14 +169,10 @@ class _Statement:
         return len(self.words & other.words) / len(both) if both else 0.0
 
 
-@functools.lru_cache(KEPT)
-def _statement(sentence: str) -> _Statement:
-    return _Statement(sentence)
+@functools.lru_cache(FEW_KEPT)
+def _statements(text: str) -> tuple[_Statement, ...]:
+    return tuple(map(_Statement, _sentences(text)))
 
 
 def _sentences(text: str) -> Iterator[str]:
     return (sentence for piece in _SENTENCE_END.split(text) if (sentence := piece.strip()))
-
-
-def _stem(word: str) -> str:
-    return next((word.removesuffix(end) for end in _ENDINGS if word.endswith(end) and len(word) > len(end) + 2), word)

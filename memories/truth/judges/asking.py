@@ -10,7 +10,7 @@ from typing import Any
 from memories.cleaning import clean, poisoned
 from memories.excerpts import excerpt
 from memories.models import Conflict
-from memories.truth import evidence
+from memories.truth import likeness
 from memories.truth.judges.base import Case, JudgeFailed, Ruling
 from memories.wrapping import defang
 
@@ -141,7 +141,7 @@ def _shown(text: str, other: str) -> str:
     """The whole text, or of a long one the part that speaks of the other."""
     if len(text) <= LONGEST_TEXT:
         return text
-    return excerpt(text, sorted(evidence.terms(other[:LONGEST_TEXT])))
+    return excerpt(text, sorted(likeness.terms(other[:LONGEST_TEXT])))
 
 
 def _wrapped(which: str, text: str) -> str:

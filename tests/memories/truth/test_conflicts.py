@@ -40,6 +40,14 @@ def test_the_one_who_stores_is_told() -> None:
     assert told[0].evidence.startswith("change")
 
 
+def test_a_change_is_held_against_what_it_is_about_and_not_against_all_that_share_a_word() -> None:
+    for number in range(12):
+        keep(f"The service of team {number} listens on a port")
+    about = keep("The search service runs on Solr")
+    told = keep("The search service was moved to Meilisearch").conflicts
+    assert [one.uid for one in told] == [about.uid]
+
+
 def test_nothing_is_invalidated_without_a_judge() -> None:
     older, _, _ = pair()
     assert older.valid_to is None

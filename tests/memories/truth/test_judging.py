@@ -115,7 +115,7 @@ def test_a_write_does_not_wait_longer_than_its_budget(
     started = time.monotonic()
     newer = remembered(NEW.format("billing"))
     took = time.monotonic() - started
-    assert Conflict.objects.filter(newer=newer).count() == 3
+    assert Conflict.objects.filter(newer=newer).count() == detection.MOST_PAIRS > 1
     assert took < 10, "the server hangs for 30 s"
     gate.set()
     until(lambda: not any(thread.name == "judge" for thread in threading.enumerate()))
