@@ -1,7 +1,7 @@
 """Which stored memories a new one may contradict, before it is stored. Nothing here writes."""
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -16,6 +16,8 @@ from memories.truth.judges import Case, JudgeFailed
 from memories.truth.likeness import Rarity, overlap
 
 CANDIDATES = 20
+MOST_READ = 40_000
+"""Characters of the candidates in all, the best first: to compare long texts takes long."""
 MOST_PAIRS = 2
 """Of one stored memory: whoever settles them reads them all."""
 JUDGE_PATIENCE_SECONDS = 2.0
@@ -46,13 +48,12 @@ def find(memory: Memory, embedded: Embedded, *, leave_out: Collection[str] = (),
     if not (judge.judges_everything or is_late or evidence.may_tell(memory.content)):
         return []
     near = _near(memory, embedded, now=now)
-    others = statements.by_ids(Memory, near.keys())
-    rarity = Rarity(other.content for other in others.values())
+    others = _first_of(statements.by_ids(Memory, near.keys()), near)
+    rarity = Rarity(other.content for other in others)
     found = []
-    for one, similarity in near.items():
-        other = others.get(one)
-        if other and other.uid not in leave_out and other.content_hash != memory.content_hash:
-            pair = _compared(memory, other, similarity, rarity=rarity, everything=judge.judges_everything)
+    for other in others:
+        if other.uid not in leave_out and other.content_hash != memory.content_hash:
+            pair = _compared(memory, other, near[other.pk], rarity=rarity, everything=judge.judges_everything)
             if pair:
                 found.append(pair)
     found.sort(key=lambda pair: (not pair.said, -pair.likeness))
@@ -66,6 +67,17 @@ def _near(memory: Memory, embedded: Embedded, *, now: datetime) -> dict[int, flo
     asked = evidence.telling(memory.content)
     found: dict[int, float | None] = {hit.id: None for hit in keyword.find(queryset, asked, places=places)[:CANDIDATES]}
     return found | _close(memory, embedded, queryset, places)
+
+
+def _first_of(memories: Mapping[int, Memory], order: Iterable[int]) -> list[Memory]:
+    """In that order, as many as are read; the first one always is."""
+    kept: list[Memory] = []
+    left = MOST_READ
+    for one in order:
+        if one in memories and (not kept or len(memories[one].content) <= left):
+            kept.append(memories[one])
+            left -= len(memories[one].content)
+    return kept
 
 
 def _close(

@@ -10,7 +10,7 @@ from memories.errors import NotFound, Rejected
 from memories.models import AuditEntry, Conflict, Memory
 from memories.recall import Question, recall
 from memories.remember import Draft, Remembered, remember
-from memories.truth import conflicts
+from memories.truth import conflicts, detection
 from memories.truth.conflicts import settle
 from tests.memories.conftest import found
 
@@ -46,6 +46,15 @@ def test_a_change_is_held_against_what_it_is_about_and_not_against_all_that_shar
     about = keep("The search service runs on Solr")
     told = keep("The search service was moved to Meilisearch").conflicts
     assert [one.uid for one in told] == [about.uid]
+
+
+def test_a_write_compares_no_more_text_than_it_has_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    keep(OLD)
+    monkeypatch.setattr(detection, "MOST_READ", 0)
+    assert len(keep("The session store changed from Redis to Postgres").conflicts) == 1, "the best one is always read"
+    assert len(keep("The session store was Redis, which we gave up for SQLite").conflicts) == 1
+    monkeypatch.undo()
+    assert len(keep("The session store was Redis, which we gave up for MySQL").conflicts) == 2
 
 
 def test_nothing_is_invalidated_without_a_judge() -> None:
