@@ -12,6 +12,7 @@ from memories.models import Conflict, Kind, Memory
 from memories.querysets import ANY_PROJECT, MemoryQuerySet
 from memories.search import keyword, vectors
 from memories.truth import evidence, judges
+from memories.truth.dates import undated
 from memories.truth.judges import Case, JudgeFailed
 
 CANDIDATES = 20
@@ -97,7 +98,8 @@ def _compared(memory: Memory, other: Memory, cosine: float | None, *, everything
     if newer.kind == Kind.ARTIFACT or (Kind.PREFERENCE in (older.kind, newer.kind) and older.kind != newer.kind):
         return None  # what somebody likes is ended by what they like now, not by a fact
     near = cosine is not None and older.kind != Kind.ARTIFACT
-    said = evidence.evidence(older.content, newer.content, near=near)
+    # Dates that say when each was written differ always: no evidence.
+    said = evidence.evidence(undated(older.content), undated(newer.content), near=near)
     if said:
         return Found(other, is_older, round(cosine or said.overlap, 4), said.said)
     if everything and (cosine is not None or evidence.overlap(older.content, newer.content) >= least_similarity()):
