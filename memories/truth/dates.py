@@ -1,4 +1,4 @@
-"""When a text was written, where it says so at its start or its end: "(1:56 pm on 8 May, 2023)", "[2026-11-30 10:00]"."""
+"""When a text was written, where its start or end says so: "(1:56 pm on 8 May, 2023)", "[2026-11-30 10:00]"."""
 
 import functools
 import re
@@ -9,11 +9,12 @@ _ENDS = re.compile(rf"\A\s*{_BRACKETED}|{_BRACKETED}\s*\Z")
 _MONTH = r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
 _DATE = re.compile(rf"\d{{4}}-\d\d-\d\d|{_MONTH}.*\d{{4}}")
 _LETTERS = re.compile(r"[^\W\d_]+")
-_WORDS = frozenset(
-    "january february march april may june july august september october november december jan feb mar apr jun jul aug "
-    "sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun "
-    "a p m am pm on at of t z utc gmt st nd rd th".split()
-)
+_OF_DATES = """
+january february march april may june july august september october november december jan feb mar apr jun jul aug sep
+sept oct nov dec monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun am pm a p m on at
+of t z utc gmt st nd rd th
+"""
+_WORDS = frozenset(_OF_DATES.split())
 
 
 @functools.lru_cache(KEPT)
