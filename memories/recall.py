@@ -213,12 +213,13 @@ def _newer_above_older(
     hits: Sequence[_Hit], doubts: Sequence[Mark], traits: Mapping[int, Traits], *, joins: bool
 ) -> list[_Hit]:
     """Of two memories that may contradict each other the older is marked, and the newer, if it is one of the best,
-    stands no lower.
+    stands no lower. One text ends one other: of several older ones only that which is most like it.
 
-    `joins`: also one that the query did not find, so that nothing doubtful is injected alone.
+    `joins`: all of them, also what the query did not find, so that nothing doubtful is injected alone.
     """
     found = {hit.id: hit for hit in hits}
-    best = {hit.id for hit in hits[:BEST]}
+    likest = {mark.newer: mark for mark in sorted(doubts, key=lambda mark: mark.similarity)}
+    rising = {likest[hit.id] for hit in hits[:BEST] if hit.id in likest}
     for mark in doubts:
         older, trait = found.get(mark.older), traits.get(mark.newer)
         if older is None or trait is None:  # the newer one may not be found here, or was not true then
@@ -226,7 +227,7 @@ def _newer_above_older(
         state = "confirmed" if mark.is_confirmed else "pending"
         why = {**older.why, "conflict": {"newer": trait.uid, "state": state}}
         found[mark.older] = replace(older, doubt=DOUBTS[state], why=why)
-        if not mark.is_confirmed and (joins or mark.newer in best):
+        if not mark.is_confirmed and (joins or mark in rising):
             newer = found.get(mark.newer) or _Hit(mark.newer, trait.uid, trait.valid_from, 0.0, 0.0, {})
             found[mark.newer] = replace(
                 newer,
