@@ -1,7 +1,7 @@
 """The read path: search inside the filters, judge, pack. Nothing here writes."""
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from math import log
@@ -28,6 +28,8 @@ LARGEST_BUDGET = 1_000_000
 BY_WORDS = 0.5
 """Coverage from which the words of a query, not the vectors, choose the passage of a long memory."""
 DOUBTS = {"pending": "maybe outdated", "confirmed": "partly outdated"}
+BEST = 10
+"""A newer memory that is not among so many best ones does not answer the query, whatever it may contradict."""
 MOST_BOOST = 2.0
 """The boost of injections never exceeds 1 + this times its weight, however often a memory was injected."""
 
@@ -187,11 +189,15 @@ def _ranked(
     found = fusion.fuse(words, near)
     doubts = conflicts.marks([hit.id for hit in found])
     traits = search.traits(queryset, {hit.id for hit in found} | {mark.newer for mark in doubts})
-    hits = [_boosted(hit, traits[hit.id], now=now) for hit in found if hit.id in traits]
+    hits = _in_order(_boosted(hit, traits[hit.id], now=now) for hit in found if hit.id in traits)
     if doubts:
-        hits = _newer_above_older(hits, doubts, traits, joins=question.mode == "inject")
+        hits = _in_order(_newer_above_older(hits, doubts, traits, joins=question.mode == "inject"))
+    return hits, near.degraded
+
+
+def _in_order(hits: Iterable[_Hit]) -> list[_Hit]:
     newest_first = sorted(hits, key=lambda hit: (hit.valid_from, hit.id), reverse=True)
-    return sorted(newest_first, key=lambda hit: -hit.score), near.degraded
+    return sorted(newest_first, key=lambda hit: -hit.score)
 
 
 def _boosted(hit: Fused, traits: Traits, *, now: datetime) -> _Hit:
@@ -206,11 +212,14 @@ def _boosted(hit: Fused, traits: Traits, *, now: datetime) -> _Hit:
 def _newer_above_older(
     hits: Sequence[_Hit], doubts: Sequence[Mark], traits: Mapping[int, Traits], *, joins: bool
 ) -> list[_Hit]:
-    """Of two memories that may contradict each other the older is marked, and the newer stands no lower.
+    """Of two memories that may contradict each other the older is marked, and the newer, if it is one of the best,
+    stands no lower. One text ends one other: of several older ones only that which is most like it.
 
-    `joins`: also one that the query did not find, so that nothing doubtful is injected alone.
+    `joins`: all of them, also what the query did not find, so that nothing doubtful is injected alone.
     """
     found = {hit.id: hit for hit in hits}
+    likest = {mark.newer: mark for mark in sorted(doubts, key=lambda mark: mark.similarity)}
+    rising = {likest[hit.id] for hit in hits[:BEST] if hit.id in likest}
     for mark in doubts:
         older, trait = found.get(mark.older), traits.get(mark.newer)
         if older is None or trait is None:  # the newer one may not be found here, or was not true then
@@ -218,7 +227,7 @@ def _newer_above_older(
         state = "confirmed" if mark.is_confirmed else "pending"
         why = {**older.why, "conflict": {"newer": trait.uid, "state": state}}
         found[mark.older] = replace(older, doubt=DOUBTS[state], why=why)
-        if not mark.is_confirmed and (joins or mark.newer in found):
+        if not mark.is_confirmed and (joins or mark in rising):
             newer = found.get(mark.newer) or _Hit(mark.newer, trait.uid, trait.valid_from, 0.0, 0.0, {})
             found[mark.newer] = replace(
                 newer,

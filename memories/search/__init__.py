@@ -27,10 +27,10 @@ def traits(queryset: "MemoryQuerySet", ids: Collection[int]) -> "dict[int, Trait
     return found
 
 
-def contradicted(ids: Collection[int]) -> list[tuple[int, int, bool]]:
-    """Older memory, newer memory and whether it is confirmed, of the attested pairs whose older one is among the ids
-    and of which both are live, the earliest first."""
-    found: list[tuple[int, int, bool]] = vendor(connection.vendor).contradicted(ids)
+def contradicted(ids: Collection[int]) -> list[tuple[int, int, bool, float]]:
+    """Older memory, newer memory, whether it is confirmed, and their similarity, of the attested pairs whose older one
+    is among the ids and of which both are live, the earliest first."""
+    found: list[tuple[int, int, bool, float]] = vendor(connection.vendor).contradicted(ids)
     return found
 
 

@@ -241,19 +241,21 @@ def traits(queryset: MemoryQuerySet, ids: Collection[int]) -> dict[int, Traits]:
         return {one: Traits(*rest) for one, *rest in cursor.fetchall()}
 
 
-def contradicted(ids: Collection[int]) -> list[tuple[int, int, bool]]:
-    """Older memory, newer memory and whether it is confirmed, of the attested pairs whose older one is among the ids
-    and of which both are live, the earliest first. By hand: every recall asks."""
+def contradicted(ids: Collection[int]) -> list[tuple[int, int, bool, float]]:
+    """Older memory, newer memory, whether it is confirmed, and their similarity, of the attested pairs whose older one
+    is among the ids and of which both are live, the earliest first. By hand: every recall asks."""
     marks = ", ".join(str(int(one)) for one in ids)
     sql = (
-        f"SELECT o.id, n.id, c.verdict = 'confirmed' FROM memories_conflict c "
+        f"SELECT o.id, n.id, c.verdict = 'confirmed', c.similarity FROM memories_conflict c "
         f"JOIN {TABLE} o ON o.id = c.older_id JOIN {TABLE} n ON n.id = c.newer_id "
         f"WHERE c.older_id IN ({marks}) AND c.verdict <> 'rejected' AND (c.verdict <> 'pending' OR c.evidence <> '') "
         f"AND o.valid_to IS NULL AND n.valid_to IS NULL ORDER BY o.valid_from, o.id, n.id"
     )
     with connection.cursor() as cursor:
         cursor.execute(sql)
-        return [(older, newer, bool(confirmed)) for older, newer, confirmed in cursor.fetchall()]
+        return [
+            (older, newer, bool(confirmed), similarity) for older, newer, confirmed, similarity in cursor.fetchall()
+        ]
 
 
 def size() -> int:

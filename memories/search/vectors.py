@@ -33,12 +33,13 @@ type Accept = Callable[[Collection[int]], frozenset[int]]
 
 @dataclass(frozen=True)
 class Close:
-    """A memory near to a query: the cosine of its nearest passage, and where that stands in the text."""
+    """A memory near to a query: the cosine of its nearest passage, where that stands in the text, and of how many."""
 
     id: int
     cosine: float
     start: int
     end: int
+    passages: int = 1
 
 
 class Scored:
@@ -96,8 +97,10 @@ class Scored:
         return rows[np.lexsort((-self._rows.memory[rows], -self._cosines[rows]))]
 
     def _at(self, row: int) -> Close:
-        rows = self._rows
-        return Close(int(rows.memory[row]), float(self._cosines[row]), int(rows.start[row]), int(rows.end[row]))
+        rows, cosine = self._rows, float(self._cosines[row])
+        memory = int(rows.memory[row])
+        passages = len(rows.where.get(memory, ())) or 1  # none: it was struck out meanwhile
+        return Close(memory, cosine, int(rows.start[row]), int(rows.end[row]), passages)
 
 
 class _Rows:

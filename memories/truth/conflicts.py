@@ -194,6 +194,7 @@ class Mark:
     older: int
     newer: int
     is_confirmed: bool
+    similarity: float
 
 
 def marks(ids: Collection[int]) -> list[Mark]:

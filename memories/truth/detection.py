@@ -12,6 +12,7 @@ from memories.models import Conflict, Kind, Memory
 from memories.querysets import ANY_PROJECT, MemoryQuerySet
 from memories.search import keyword, vectors
 from memories.truth import evidence, judges
+from memories.truth.dates import undated
 from memories.truth.judges import Case, JudgeFailed
 from memories.truth.likeness import Rarity, overlap
 
@@ -112,10 +113,12 @@ def _compared(memory: Memory, other: Memory, cosine: float | None, *, rarity: Ra
     if newer.kind == Kind.ARTIFACT or (Kind.PREFERENCE in (older.kind, newer.kind) and older.kind != newer.kind):
         return None  # what somebody likes is ended by what they like now, not by a fact
     near = cosine is not None and older.kind != Kind.ARTIFACT
-    told = evidence.evidence(older.content, newer.content, near=near, rarity=rarity)
+    # Dates that say when each was written differ always: no evidence.
+    old, new = undated(older.content), undated(newer.content)
+    told = evidence.evidence(old, new, near=near, rarity=rarity)
     if told:
         return Found(other, is_older, round(cosine or told.likeness, 4), told.likeness, told.said)
-    if everything and (cosine is not None or overlap(older.content, newer.content) >= least_similarity()):
+    if everything and (cosine is not None or overlap(old, new) >= least_similarity()):
         similarity = round(cosine or least_similarity(), 4)
         return Found(other, is_older, similarity, similarity, "")
     return None

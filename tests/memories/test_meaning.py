@@ -163,6 +163,18 @@ def test_a_long_memory_is_shown_by_the_passage_that_means_it(
     assert len(shown) < 600
 
 
+def test_a_short_memory_that_says_it_stands_above_a_long_one_of_which_a_passage_does(
+    remembered: Callable[..., Memory], configure: Callable[..., None]
+) -> None:
+    configure(recall_min_cosine=0.0)
+    filler = "The owl sleeps in a barn and the fox runs through the wood at night. " * 40
+    long = remembered("Charge customers stripe. " * 40 + filler)
+    short = remembered(STORED)
+    items = recall(Question(query=ASKED, mode="search")).items
+    assert [item.memory for item in items] == [short, long]
+    assert items[0].why["vectors"]["score"] < items[1].why["vectors"]["score"]  # type: ignore[index]
+
+
 def test_rank_fusion_finds_it_too(remembered: Callable[..., Memory], configure: Callable[..., None]) -> None:
     configure(fusion="rrf")
     remembered(STORED)

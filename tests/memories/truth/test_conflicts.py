@@ -246,6 +246,25 @@ class TestRecall:
         assert [item.doubt for item in items] == ["", "maybe outdated"]
         assert items[1].why["conflict"] == {"newer": newer.uid, "state": "pending"}
 
+    def test_a_newer_one_that_many_answer_better_than_is_not_raised(self) -> None:
+        older, newer, _ = pair(
+            "The login sessions live in Redis", "Since May Redis is gone: everything moved to Postgres"
+        )
+        for page in ["start", "search", "cart", "account", "order", "invoice", "address", "help", "terms", "news"]:
+            keep(f"login sessions of the {page} page live in Redis", kind="artifact")
+        items = recall(Question(query="login sessions live redis", mode="search", limit=20)).items
+        assert items[-1].memory == newer
+        assert [item.memory for item in items if item.doubt] == [older]
+
+    def test_a_newer_one_stands_above_the_one_that_it_is_most_like(self) -> None:
+        texts = ["sessions live in redis", "the login queue lives in redis", "redis was given up for sessions"]
+        likest, other, newer = (Memory.objects.get(uid=keep(text, kind="artifact").uid) for text in texts)
+        Conflict.objects.create(older=likest, newer=newer, similarity=0.9, evidence="change: given up")
+        Conflict.objects.create(older=other, newer=newer, similarity=0.5, evidence="change: given up")
+        items = recall(Question(query="login queue redis", mode="search")).items
+        assert [item.memory for item in items] == [other, newer, likest]
+        assert [item.doubt for item in items] == ["maybe outdated", "", "maybe outdated"]
+
     def test_the_block_says_that_the_older_may_be_outdated(self) -> None:
         pair()
         block = recall(Question(query="session store Redis", mode="search")).block.text
