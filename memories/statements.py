@@ -2,12 +2,14 @@
 
 import functools
 from collections.abc import Callable, Collection
+from datetime import datetime
 from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connection
 from django.db.models import (
     BooleanField,
     CharField,
+    DateTimeField,
     Field,
     FloatField,
     ForeignKey,
@@ -35,7 +37,13 @@ def insert(row: Model) -> None:
 def _as_stored(field: "Field[Any, Any]", value: Any) -> Any:
     if value is None or (type(value) in _PLAIN_VALUES and type(field) in _PLAIN_FIELDS):
         return value
-    return field.get_db_prep_save(value, connection)
+    return _moment(value) if type(field) is DateTimeField else field.get_db_prep_save(value, connection)
+
+
+@functools.lru_cache(16)
+def _moment(value: datetime) -> Any:
+    """The columns of a row, and the rows of a transaction, mostly share theirs."""
+    return DateTimeField().get_db_prep_save(value, connection)
 
 
 def by_ids[M: Model](model: type[M], ids: Collection[int]) -> dict[int, M]:

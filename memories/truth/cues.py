@@ -67,8 +67,9 @@ _UNSPACED = """
 """
 
 _HABIT = r"(?<!\bis\ )(?<!\bare\ )(?<!\bgets\ )(?<!\bget\ )"
+# At the end of a word, which \b finds as well, no alternative needs to be tried.
 _SPACED = re.compile(
-    rf"\b(?<!-)(?<!\bbe\ )(?:{_ENGLISH}|{_HABIT}(?:{_EVENTS})|{_GERMAN}|{_FRENCH}|{_SPANISH}|{_RUSSIAN})\b(?!-)",
+    rf"\b(?=\w)(?<!-)(?<!\bbe\ )(?:{_ENGLISH}|{_HABIT}(?:{_EVENTS})|{_GERMAN}|{_FRENCH}|{_SPANISH}|{_RUSSIAN})\b(?!-)",
     re.VERBOSE,
 )
 _ANYWHERE = re.compile("|".join(_UNSPACED.split()) + "|더 이상|لم يعد")
