@@ -3,8 +3,7 @@
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
-from ninja import Schema
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from memories.embedders import Description
 from memories.listing import Page
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 Labels = list[str]
 
 
-class IngestIn(Schema):
+class IngestIn(BaseModel):
     content: str
     kind: str | None = Field(None, description="preference, decision, fact or artifact")
     source: str = "api"
@@ -34,7 +33,7 @@ class IngestIn(Schema):
     correction: bool = Field(False, description="What it replaces was never so")
 
 
-class PairOut(Schema):
+class PairOut(BaseModel):
     """A stored memory that the new one may contradict; settle it by its id."""
 
     id: int
@@ -44,7 +43,7 @@ class PairOut(Schema):
     verdict: Literal["pending", "confirmed", "rejected"]
 
 
-class RememberedOut(Schema):
+class RememberedOut(BaseModel):
     uid: str | None
     status: Literal["created", "refreshed", "skipped"]
     reason: str
@@ -58,7 +57,7 @@ class RememberedOut(Schema):
         return cls.model_validate({**vars(kept), "conflicts": [vars(pair) for pair in kept.conflicts]})
 
 
-class RecallIn(Schema):
+class RecallIn(BaseModel):
     query: str
     mode: Literal["inject", "search"] = "inject"
     scope: str | None = None
@@ -76,7 +75,7 @@ class RecallIn(Schema):
     reset: bool = Field(False, description="The session's context starts afresh")
 
 
-class HitOut(Schema):
+class HitOut(BaseModel):
     uid: str
     content: str
     excerpt: str
@@ -107,14 +106,14 @@ class HitOut(Schema):
         )
 
 
-class WithheldOut(Schema):
+class WithheldOut(BaseModel):
     below_relevance: int
     in_context: int
     over_budget: int
     best_relevance: float
 
 
-class RecallOut(Schema):
+class RecallOut(BaseModel):
     block: str
     chars: int
     fingerprint: str
@@ -138,7 +137,7 @@ class RecallOut(Schema):
         )
 
 
-class MemoryOut(Schema):
+class MemoryOut(BaseModel):
     uid: str
     content: str
     scope: str
@@ -178,7 +177,7 @@ class MemoryWithChainOut(MemoryOut):
         return cls.model_construct(chain=versions, **vars(MemoryOut.of(memory)))
 
 
-class MemoryPageOut(Schema):
+class MemoryPageOut(BaseModel):
     items: list[MemoryOut]
     total: int
     limit: int
@@ -190,7 +189,7 @@ class MemoryPageOut(Schema):
         return cls.model_construct(items=items, total=page.total, limit=page.limit, offset=page.offset)
 
 
-class MemoryPatch(Schema):
+class MemoryPatch(BaseModel):
     content: str | None = None
     correction: bool = False
     tags: Labels | None = None
@@ -199,7 +198,7 @@ class MemoryPatch(Schema):
     pinned: bool | None = None
 
 
-class ReportIn(Schema):
+class ReportIn(BaseModel):
     harness: str | None = None
     hook: str | None = None
     scope: str | None = None
@@ -212,11 +211,11 @@ class ReportIn(Schema):
     fingerprint: str | None = Field(None, max_length=64)
 
 
-class ReportOut(Schema):
+class ReportOut(BaseModel):
     accepted: int
 
 
-class InjectionOut(Schema):
+class InjectionOut(BaseModel):
     at: datetime
     harness: str
     hook: str
@@ -229,14 +228,14 @@ class InjectionOut(Schema):
     uids: list[str]
 
 
-class InjectionPageOut(Schema):
+class InjectionPageOut(BaseModel):
     items: list[InjectionOut]
     total: int
     limit: int
     offset: int
 
 
-class EmbedderOut(Schema):
+class EmbedderOut(BaseModel):
     name: str
     device: str | None
     state: Literal["off", "ready", "loading", "failed"]
@@ -246,7 +245,7 @@ class EmbedderOut(Schema):
         return cls(name=described.name, device=described.device, state=described.state)
 
 
-class HealthOut(Schema):
+class HealthOut(BaseModel):
     status: Literal["ok", "degraded"]
     version: str
     database: Literal["ok", "busy", "failed"]
@@ -254,24 +253,24 @@ class HealthOut(Schema):
     pid: int
 
 
-class MemoryTotalsOut(Schema):
+class MemoryTotalsOut(BaseModel):
     by_state: dict[str, int]
     by_kind: dict[str, int]
     by_project: dict[str, int]
 
 
-class VectorTotalsOut(Schema):
+class VectorTotalsOut(BaseModel):
     stored: int = 0
     pending: int = 0
     foreign: int = 0
 
 
-class MostInjectedOut(Schema):
+class MostInjectedOut(BaseModel):
     uid: str
     count: int
 
 
-class InjectionTotalsOut(Schema):
+class InjectionTotalsOut(BaseModel):
     total: int
     last_7_days: int
     chars: int
@@ -281,12 +280,12 @@ class InjectionTotalsOut(Schema):
     most_injected: list[MostInjectedOut]
 
 
-class SpoolOut(Schema):
+class SpoolOut(BaseModel):
     lines: int
     bytes: int
 
 
-class StatsOut(Schema):
+class StatsOut(BaseModel):
     memories: MemoryTotalsOut
     vectors: VectorTotalsOut
     database_bytes: int
@@ -296,19 +295,19 @@ class StatsOut(Schema):
     spool: SpoolOut = Field(description="What hooks wrote down and the service did not read yet")
 
 
-class PurgedOut(Schema):
+class PurgedOut(BaseModel):
     forgotten: int
     expired: int
     scrubbed: bool
     reason: str
 
 
-class BackfillOut(Schema):
+class BackfillOut(BaseModel):
     repaired: int
     pending: int
 
 
-class Problem(Schema):
+class Problem(BaseModel):
     """An error, RFC 9457."""
 
     type: str = "about:blank"

@@ -3,8 +3,7 @@
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
-from ninja import Schema
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from memories.truth.consolidation import Consolidated
 from memories.truth.history import Event, History
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from memories.models import Conflict
 
 
-class EventOut(Schema):
+class EventOut(BaseModel):
     """`at`: when the memory began or ceased to hold, or the moment that was asked about."""
 
     at: datetime
@@ -26,7 +25,7 @@ class EventOut(Schema):
         return cls.model_construct(at=event.at, event=event.what, memory=MemoryOut.of(event.memory))
 
 
-class HistoryOut(Schema):
+class HistoryOut(BaseModel):
     items: list[EventOut]
     total: int
     limit: int
@@ -38,7 +37,7 @@ class HistoryOut(Schema):
         return cls.model_construct(items=items, total=history.total, limit=history.limit, offset=history.offset)
 
 
-class ConflictOut(Schema):
+class ConflictOut(BaseModel):
     id: int
     older: MemoryOut
     newer: MemoryOut
@@ -58,26 +57,26 @@ class ConflictOut(Schema):
         return cls.model_construct(id=conflict.pk, older=older, newer=newer, **values)
 
 
-class ConflictPageOut(Schema):
+class ConflictPageOut(BaseModel):
     items: list[ConflictOut]
     total: int
     limit: int
     offset: int
 
 
-class VerdictIn(Schema):
+class VerdictIn(BaseModel):
     verdict: Literal["confirmed", "rejected"]
     reason: str | None = None
 
 
-class ConsolidateIn(Schema):
+class ConsolidateIn(BaseModel):
     dry_run: bool = Field(False, description="Only the plan; no judge is asked")
     scope: str | None = None
     project: str | None = Field(None, description="owner/name; missing or `*` = every project of the scope")
     undo: str | None = Field(None, description="The run to undo, instead of a new one")
 
 
-class ClusterOut(Schema):
+class ClusterOut(BaseModel):
     """Memories that were, or would be, made one: the uids of the originals, oldest first, and of the summary."""
 
     scope: str
@@ -88,7 +87,7 @@ class ClusterOut(Schema):
     uid: str | None
 
 
-class ConsolidatedOut(Schema):
+class ConsolidatedOut(BaseModel):
     """`restored`, `removed` and `left` (changed since, so left alone) tell of an undo."""
 
     run: str
