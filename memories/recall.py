@@ -29,7 +29,7 @@ BY_WORDS = 0.5
 """Coverage from which the words of a query, not the vectors, choose the passage of a long memory."""
 DOUBTS = {"pending": "maybe outdated", "confirmed": "partly outdated"}
 BEST = 10
-"""A newer memory that is not among so many best ones does not answer the query, whatever it may contradict."""
+"""A newer memory that is not among so many best ones does not answer the query, and rises above none of them."""
 MOST_BOOST = 2.0
 """The boost of injections never exceeds 1 + this times its weight, however often a memory was injected."""
 
@@ -212,14 +212,15 @@ def _boosted(hit: Fused, traits: Traits, *, now: datetime) -> _Hit:
 def _newer_above_older(
     hits: Sequence[_Hit], doubts: Sequence[Mark], traits: Mapping[int, Traits], *, joins: bool
 ) -> list[_Hit]:
-    """Of two memories that may contradict each other the older is marked, and the newer, if it is one of the best,
-    stands no lower. One text ends one other: of several older ones only that which is most like it.
+    """Of two memories that may contradict each other the older is marked, and the newer stands no lower, unless the
+    older alone is one of the best. One text ends one other: of several older ones only that which is most like it.
 
     `joins`: all of them, also what the query did not find, so that nothing doubtful is injected alone.
     """
     found = {hit.id: hit for hit in hits}
     likest = {mark.newer: mark for mark in sorted(doubts, key=lambda mark: mark.similarity)}
-    rising = {likest[hit.id] for hit in hits[:BEST] if hit.id in likest}
+    best = {hit.id for hit in hits[:BEST]}
+    rising = {mark for one, mark in likest.items() if one in best or (one in found and mark.older not in best)}
     for mark in doubts:
         older, trait = found.get(mark.older), traits.get(mark.newer)
         if older is None or trait is None:  # the newer one may not be found here, or was not true then

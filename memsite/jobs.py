@@ -23,6 +23,8 @@ from memsite.env import beside
 from memsite.files import write_private
 
 NOTED_EVERY_SECONDS = 0.5
+LOOKED_AT_SECONDS = 0.2
+"""Longer than it takes to see whether somebody holds the lock, for which it is held."""
 log = logging.getLogger(__name__)
 
 type Work = Callable[[Progress], str]
@@ -55,7 +57,7 @@ def start(name: str, work: Work, *, actor: str) -> None:
     """Begin a job and return at once. Raises Conflict while another one runs."""
     lock = _lock()
     try:
-        lock.acquire(timeout=0)
+        lock.acquire(timeout=LOOKED_AT_SECONDS)
     except Timeout:
         raise Conflict("Another maintenance job is running; wait until it has ended.") from None
     job = Job(name, actor, clock.now().isoformat())
@@ -69,11 +71,11 @@ def start(name: str, work: Work, *, actor: str) -> None:
 
 def last() -> Job | None:
     """The job that runs, or the one that ran last."""
-    try:
-        job = Job(**json.loads(_state_file().read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
-        return None
-    return replace(job, state="interrupted") if job.is_running and not _somebody_works() else job
+    job = _noted()
+    if job is None or not job.is_running or _somebody_works():
+        return job
+    now = _noted()  # it may have ended, or the next one begun, while somebody was looked for
+    return replace(job, state="interrupted") if now == job else now
 
 
 def _run(job: Job, work: Work, lock: FileLock) -> None:
@@ -116,6 +118,13 @@ def _lock() -> FileLock:
 
 def _state_file() -> Path:
     return beside(settings.MEMORY.database, ".maintenance.json")
+
+
+def _noted() -> Job | None:
+    try:
+        return Job(**json.loads(_state_file().read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
 
 
 def _note(job: Job) -> None:

@@ -246,14 +246,19 @@ class TestRecall:
         assert [item.doubt for item in items] == ["", "maybe outdated"]
         assert items[1].why["conflict"] == {"newer": newer.uid, "state": "pending"}
 
-    def test_a_newer_one_that_many_answer_better_than_is_not_raised(self) -> None:
+    @pytest.mark.parametrize(("better", "is_raised"), [(9, False), (10, True)], ids=["older among the best", "neither"])
+    def test_a_newer_one_that_many_answer_better_than_rises_above_none_of_these(
+        self, better: int, is_raised: bool
+    ) -> None:
         older, newer, _ = pair(
             "The login sessions live in Redis", "Since May Redis is gone: everything moved to Postgres"
         )
-        for page in ["start", "search", "cart", "account", "order", "invoice", "address", "help", "terms", "news"]:
+        pages = ["start", "search", "cart", "account", "order", "invoice", "address", "help", "terms", "news"]
+        for page in pages[:better]:
             keep(f"login sessions of the {page} page live in Redis", kind="artifact")
         items = recall(Question(query="login sessions live redis", mode="search", limit=20)).items
-        assert items[-1].memory == newer
+        assert len(items) == better + 2
+        assert [item.memory for item in items[better:]] == ([newer, older] if is_raised else [older, newer])
         assert [item.memory for item in items if item.doubt] == [older]
 
     def test_a_newer_one_stands_above_the_one_that_it_is_most_like(self) -> None:

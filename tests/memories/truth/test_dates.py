@@ -39,7 +39,7 @@ def test_what_may_be_a_value_stays(text: str) -> None:
 
 @pytest.mark.django_db
 def test_texts_of_different_days_do_not_contradict_each_other() -> None:
-    remember(Draft(content="Ann: the owl sleeps in the old barn (1:56 pm on 8 May, 2023)", project="p"))
-    later = remember(Draft(content="Ann: the owl sleeps in the old barn (4:31 pm on 9 June, 2023)", project="p"))
+    remember(Draft(content="Ann: the owl sleeps in the tall barn (1:56 pm on 8 May, 2023)", project="p"))
+    later = remember(Draft(content="Ann: the owl sleeps in the tall barn (4:31 pm on 9 June, 2023)", project="p"))
     assert later.status == "created"
     assert later.conflicts == ()

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,18 @@ def test_what_fails_is_reported_and_the_next_job_runs(
     assert "ZeroDivisionError" in job.report
     assert "ZeroDivisionError" in caplog.text
     monkeypatch.undo()
+
+
+def test_a_job_that_ends_while_it_is_looked_at_is_not_interrupted(browser: Client, monkeypatch: pytest.MonkeyPatch):
+    running = jobs.Job("purge", "owner", "2026-03-01T00:00:00+00:00")
+    jobs._note(running)
+
+    def ends() -> bool:
+        jobs._note(replace(running, state="done", report="all of it"))
+        return False
+
+    monkeypatch.setattr(jobs, "_somebody_works", ends)
+    assert jobs.last().report == "all of it"
 
 
 def test_a_job_whose_process_died_is_interrupted_not_running(browser: Client):
