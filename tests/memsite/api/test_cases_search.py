@@ -135,9 +135,16 @@ def test_the_end_of_a_long_text_is_found(rest: Rest) -> None:
 
 def test_the_best_stand_first_and_the_limit_cuts_the_rest(rest: Rest) -> None:
     for number in range(30):
-        filler = " ".join(f"filler{number}x{one}" for one in range(number % 7 * 5))
+        name = (
+            "abcdefghij"[number % 10] + "xyz"[number // 10]
+        )  # a number would be evidence of a change, and move the order
+        filler = " ".join(f"filler{name}{chr(ord('a') + one)}" for one in range(number % 6 * 5))
         words = "parrot cage" if number % 3 else "parrot"
-        rest.keep(f"{words} {number} {filler}", kind=("fact", "decision")[number % 2], tags=["even"] * (1 - number % 2))
+        rest.keep(
+            f"{words} {name}ona {name}ilo {filler}",
+            kind=("fact", "decision")[number % 2],
+            tags=["even"] * (1 - number % 2),
+        )
     everything = rest.post("/recall", {"query": "parrot cage", "mode": "search", "limit": 50}).json["memories"]
     assert len(everything) == 30
     scores = [hit["score"] for hit in everything]
