@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.faults.soundness import assert_sound
-from tests.service import Home, Service
+from tests.service import Home, Service, until
 
 pytestmark = [pytest.mark.server, pytest.mark.usefixtures("settled")]
 MEGABYTE = 1024 * 1024
@@ -90,7 +90,7 @@ def test_recalls_and_stores_go_on_while_a_big_file_is_purged(home: Home) -> None
     assert during >= 5, f"{during} recalls in {took:.1f} s"
     assert max(times) < 2, f"a recall took {max(times):.1f} s of the {took:.1f} s of the purge"
     if not purged["scrubbed"]:
-        assert service.ask("POST", "/api/maintenance/purge")[1]["scrubbed"], "nobody reads any more"
+        until(lambda: service.ask("POST", "/api/maintenance/purge")[1]["scrubbed"])  # recalls may still be counted
     assert b"zanzibar" not in home.database.read_bytes()
     assert_sound(home.database)
 
