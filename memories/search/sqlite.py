@@ -8,6 +8,7 @@ the rows of every other project.
 
 import contextlib
 import sqlite3
+import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from memories.search import Place
 WORDS = "memories_fts"
 PIECES = "memories_fts_tri"
 TABLE = "memories_memory"
+CHECKPOINT_SECONDS, PAUSE_SECONDS = 30, 0.02
+"""How long a scrub waits for another checkpoint that runs, and between two looks."""
 SHORTEST_PIECE = 3
 """Characters of the shortest string that a trigram index can find."""
 
@@ -275,9 +278,23 @@ def scrub() -> bool:
         for statement in optimize():
             cursor.execute(statement)
         cursor.execute("VACUUM")
-        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        (busy, *_rest) = cursor.fetchone()
-    return not busy
+    return _truncate_log()
+
+
+def _truncate_log() -> bool:
+    """Whether the write-ahead log is empty now.
+
+    After VACUUM it is as large as the file, and the next commit of anybody begins to copy it back. SQLite calls its
+    busy handler for readers, not for another checkpoint that runs: that is told by a log of -1 frames.
+    """
+    deadline = time.monotonic() + CHECKPOINT_SECONDS
+    while True:
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            busy, frames, _copied = cursor.fetchone()
+        if not busy or frames >= 0 or time.monotonic() > deadline:
+            return not busy
+        time.sleep(PAUSE_SECONDS)
 
 
 def backup(target: Path) -> None:

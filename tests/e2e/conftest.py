@@ -64,6 +64,7 @@ def axe() -> str:
 
 
 def login_link(home: Home, **variables: str) -> str:
+    assert home.started[-1].url  # waits until the service answers
     link = home.run("loginlink", **variables)
     assert link.returncode == 0, link.stderr
     return link.stdout.strip()

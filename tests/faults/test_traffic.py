@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.faults.soundness import assert_sound
-from tests.service import Home, Service, until
+from tests.service import Home, Service
 
 pytestmark = [pytest.mark.server, pytest.mark.usefixtures("settled")]
 MEGABYTE = 1024 * 1024
@@ -85,12 +85,10 @@ def test_recalls_and_stores_go_on_while_a_big_file_is_purged(home: Home) -> None
         for one in working:
             one.result()
     assert (status, purged["forgotten"]) == (200, 1)
-    assert purged["scrubbed"] or purged["reason"]
+    assert purged["scrubbed"], purged["reason"]
     assert statuses == {("recall", 200), ("store", 201)}, service.log
     assert during >= 5, f"{during} recalls in {took:.1f} s"
-    assert max(times) < 2, f"a recall took {max(times):.1f} s of the {took:.1f} s of the purge"
-    if not purged["scrubbed"]:
-        until(lambda: service.ask("POST", "/api/maintenance/purge")[1]["scrubbed"])  # recalls may still be counted
+    assert max(times) < max(2, took / 2), f"a recall took {max(times):.1f} s of the {took:.1f} s of the purge"
     assert b"zanzibar" not in home.database.read_bytes()
     assert_sound(home.database)
 

@@ -53,7 +53,8 @@ def test_a_login_link_opens_the_admin_once(home: Home) -> None:
 def test_a_login_link_without_a_service_names_the_configured_address(home: Home) -> None:
     link = home.run("loginlink", MEMORY_PORT="8765").stdout
     assert link.startswith("http://127.0.0.1:8765/admin/link/?sesame=")
-    assert "nobody" in one_line(home.run("loginlink", "nobody"))
+    assert "nobody" in one_line(home.run("loginlink", "nobody", MEMORY_PORT="8765"))
+    assert "No service runs" in one_line(home.run("loginlink"))
 
 
 @pytest.mark.server

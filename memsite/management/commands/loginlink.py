@@ -4,6 +4,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
+from memories.errors import NotFound
 from memsite import discovery
 from memsite.access import login_link
 from memsite.guard import EVERY_ADDRESS, in_url
@@ -26,5 +27,7 @@ def _address() -> str:
     running = discovery.read(settings.MEMORY.discovery) if settings.MEMORY.discovery else None
     if running is not None:
         return running.url
+    if settings.MEMORY.port == 0:
+        raise NotFound("No service runs, and MEMORY_PORT=0 names no address: start it first.")
     host = "127.0.0.1" if settings.MEMORY.host in EVERY_ADDRESS else settings.MEMORY.host
     return f"http://{in_url(host)}:{settings.MEMORY.port}"
