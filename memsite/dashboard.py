@@ -12,11 +12,11 @@ from django.urls import reverse
 from memories import clock, embedders, listing, overview
 from memories.admin.filters import EVERYWHERE
 from memories.admin.scopes import reach
-from memories.admin.texts import SLICE, opening
 from memories.embedders import Description
 from memories.listing import Noise
 from memories.models import Conflict
 from memories.overview import Glance
+from memories.texts import SLICE, opening
 from memories.truth import conflicts
 from memsite import charts, spool
 from memsite.charts import Chart, Day

@@ -7,11 +7,11 @@ from django import forms
 from django.contrib.admin.widgets import AdminTextareaWidget, AdminTextInputWidget
 
 from memories.admin.scopes import Visitor, scope_field
-from memories.admin.texts import opening
 from memories.conf import config
 from memories.errors import MemoriesError
 from memories.querysets import ANY_PROJECT
 from memories.recall import LIMIT, Examined, Item, Question, examine
+from memories.texts import opening
 
 
 class AskForm(forms.Form):

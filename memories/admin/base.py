@@ -11,8 +11,8 @@ from django.shortcuts import get_object_or_404
 from memories import clock
 from memories.admin.filters import with_state
 from memories.admin.scopes import ScopedAdmin, scopes_of, sees_everything
-from memories.admin.texts import SLICE
 from memories.models import Memory
+from memories.texts import SLICE
 
 
 class MemoryBase(ScopedAdmin):

@@ -11,9 +11,9 @@ from django.http import HttpRequest
 from memories import candidates
 from memories.admin.ending import told
 from memories.admin.scopes import ReadOnlyAdmin, ScopedAdmin
-from memories.admin.texts import opening
 from memories.errors import Conflict
 from memories.models import Candidate
+from memories.texts import opening
 
 EVERYWHERE = [admin.ActionLocation.CHANGE_LIST, admin.ActionLocation.CHANGE_FORM]
 

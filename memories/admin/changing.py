@@ -12,12 +12,12 @@ from django.template.response import TemplateResponse
 
 from memories.admin.ending import FORM, Ending, plain, told
 from memories.admin.forms import COMMAS
-from memories.admin.texts import LONGEST_SHOWN, counted
 from memories.edit import edit_all, merge
 from memories.errors import MemoriesError
 from memories.lifecycle import find
 from memories.models import Memory
 from memories.similar import similar
+from memories.texts import LONGEST_SHOWN, counted
 
 
 class RetagForm(forms.Form):

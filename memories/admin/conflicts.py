@@ -10,8 +10,8 @@ from django.http import HttpRequest, HttpResponse
 from memories.admin.ending import told
 from memories.admin.filters import ValuesFilter
 from memories.admin.scopes import ModelAdmin, ReadOnlyAdmin, reach
-from memories.admin.texts import LONGEST_SHOWN, SLICE, moment, opening
 from memories.models import Conflict
+from memories.texts import LONGEST_SHOWN, SLICE, moment, opening
 from memories.truth import conflicts
 
 BOTH = [admin.ActionLocation.CHANGE_LIST, admin.ActionLocation.CHANGE_FORM]

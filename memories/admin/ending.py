@@ -17,11 +17,11 @@ from django.utils.html import format_html
 from memories import lifecycle
 from memories.admin.base import MemoryBase
 from memories.admin.scopes import memory_link
-from memories.admin.texts import counted, opening
 from memories.edit import edit
 from memories.errors import MemoriesError, NotFound, from_database
 from memories.models import Memory
 from memories.querysets import MemoryQuerySet
+from memories.texts import counted, opening
 from memories.truth.chains import replaced_by
 
 SHOWN = 20

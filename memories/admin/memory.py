@@ -17,10 +17,10 @@ from memories.admin.differences import Piece, differences
 from memories.admin.ending import FORM
 from memories.admin.forms import joined
 from memories.admin.searching import Searching
-from memories.admin.texts import LONGEST_SHOWN, moment, opening
 from memories.admin.writing import Writing
 from memories.models import AuditEntry, Memory
 from memories.similar import similar
+from memories.texts import LONGEST_SHOWN, moment, opening
 from memories.truth import conflicts
 from memories.truth.chains import chain_of
 

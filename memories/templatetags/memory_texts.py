@@ -1,6 +1,6 @@
 from django import template
 
-from memories.admin.texts import moment, opening
+from memories.texts import moment, opening
 
 register = template.Library()
 register.filter("opening", opening)

@@ -7,6 +7,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from memories import embedders, lifecycle, listing
 from memories.errors import MemoriesError
+from memories.texts import counted
 from memsite import spool
 from memsite.doctor.finding import Finding, fail, ok, warn
 from memsite.env import Env
@@ -40,10 +41,10 @@ def _database(env: Env) -> Iterator[Finding]:
         return
     stats = listing.stats()
     live = stats.by_state["live"]
-    yield ok(f"{env.database} and its full-text indexes are sound ({live:,} memories)")
+    yield ok(f"{env.database} and its full-text indexes are sound ({counted(live)})")
     if stats.vectors.pending or stats.vectors.foreign:
         waiting = stats.vectors.pending + stats.vectors.foreign
-        yield warn(f"{waiting:,} memories have no vector of the model in use", "memory-mcp backfill")
+        yield warn(f"{counted(waiting)} with no vector of the model in use", "memory-mcp backfill")
 
 
 def _model(env: Env) -> Iterator[Finding]:

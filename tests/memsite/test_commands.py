@@ -51,7 +51,7 @@ def test_forget_takes_what_matches_every_filter(remembered: Remembered):
     remembered("one", project="acme/shop", tags=["a"])
     remembered("two", project="acme/shop")
     remembered("three", project="acme/other", tags=["a"])
-    assert "1 memories" in run("forget", "--project", "acme/shop", "--tag", "a", "--dry-run")
+    assert "1 memory" in run("forget", "--project", "acme/shop", "--tag", "a", "--dry-run")
     run("forget", "--project", "acme/shop", "--tag", "a")
     assert sorted(Memory.objects.live().values_list("content", flat=True)) == ["three", "two"]
 

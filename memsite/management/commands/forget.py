@@ -6,6 +6,7 @@ from django.core.management.base import CommandError
 from memories import lifecycle
 from memories.lifecycle import Selection
 from memories.models import Kind, Source, Tier
+from memories.texts import counted
 from memories.truth.chains import replaced_by
 from memsite.management.store_command import StoreCommand
 
@@ -36,10 +37,10 @@ class Command(StoreCommand):
             return
         memories = Selection(**filters).memories()
         if dry_run:
-            self.say(f"Would forget {memories.count()} memories.")
+            self.say(f"Would forget {counted(memories.count())}.")
             return
         forgotten = lifecycle.forget_all(memories, actor=self.actor(), progress=self.progress)
-        self.say(f"Forgot {len(forgotten.uids)} memories.")
+        self.say(f"Forgot {counted(len(forgotten.uids))}.")
 
     def _forget_each(self, uids: list[str], *, chain: bool, dry_run: bool) -> None:
         for uid in uids:

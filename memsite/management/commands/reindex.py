@@ -4,6 +4,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from memories import lifecycle
+from memories.texts import counted
 from memsite.management.store_command import StoreCommand
 
 
@@ -15,7 +16,7 @@ class Command(StoreCommand):
 
     def handle(self, *, check: bool, **_options: Any) -> None:
         if not check:
-            self.say(f"Indexed {lifecycle.reindex(progress=self.progress)} memories.")
+            self.say(f"Indexed {counted(lifecycle.reindex(progress=self.progress))}.")
         found = lifecycle.problems()
         if found:
             raise CommandError("\n".join(found))

@@ -33,7 +33,7 @@ def about(word: str) -> Finding:
 def test_a_sound_database_is_counted(remembered: Remembered) -> None:
     remembered("The parrot is green.")
     assert about("sound") == Finding("ok", about("sound").what)
-    assert "1 memories" in about("sound").what
+    assert "1 memory" in about("sound").what
 
 
 @pytest.mark.django_db(transaction=True)
