@@ -16,10 +16,11 @@ from memories import embedders, search
 from memories.conf import config
 from memories.embedders import Embedder, EmbeddingFailed, Vectors
 from memories.models import Memory, Passage
-from memories.passages import Span, passages
+from memories.passages import passages
 from memories.querysets import MemoryQuerySet
 from memories.search import vectors
 from memories.search.terms import content_words
+from memories.sentences import Span
 
 type VectorState = Literal["stored", "pending", "off"]
 

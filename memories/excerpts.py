@@ -1,12 +1,12 @@
 """The part of a long memory that answers a query."""
 
-import re
 from collections.abc import Iterator, Sequence
+
+from memories.sentences import Span, spans
 
 LONG = 1000
 """Characters above which a memory is shown by its best passage."""
 PASSAGE = 500
-_SENTENCE = re.compile(r"[^\n.!?。！？]+[.!?。！？]*\s*|[.!?。！？]+\s*|\n+")
 
 
 def excerpt(content: str, words: Sequence[str], *, near: tuple[int, int] | None = None) -> str:
@@ -19,24 +19,15 @@ def excerpt(content: str, words: Sequence[str], *, near: tuple[int, int] | None 
     return _marked(content, *best)
 
 
-def _passages(content: str) -> Iterator[tuple[int, int]]:
-    """Overlapping spans that begin at the border of a sentence."""
-    starts = [match.start() for match in _SENTENCE.finditer(content)]
+def _passages(content: str) -> Iterator[Span]:
+    """Overlapping spans that begin where a sentence does, and within one that is long."""
     last = -PASSAGE
-    for start in starts or [0]:
+    for start, end in spans(content):
         if start - last >= PASSAGE // 2:
-            yield from _pieces(content, start)
+            for at in range(start, max(end - PASSAGE // 2, start + 1), PASSAGE // 2):
+                yield at, min(at + PASSAGE, len(content))
             last = start
     yield max(0, len(content) - PASSAGE), len(content)
-
-
-def _pieces(content: str, start: int) -> Iterator[tuple[int, int]]:
-    """The span from `start`, and further ones where no sentence ends for long."""
-    yield start, min(start + PASSAGE, len(content))
-    at = start + PASSAGE // 2
-    while at < len(content) and not re.search(r"[\n.!?。！？]", content[at - PASSAGE // 2 : at]):
-        yield at, min(at + PASSAGE, len(content))
-        at += PASSAGE // 2
 
 
 def _found(passage: str, words: Sequence[str]) -> int:

@@ -1,14 +1,12 @@
 """Memories in pieces that one vector can stand for, cut at the ends of sentences and overlapping."""
 
-import re
 from collections.abc import Iterator
+
+from memories.sentences import Span, spans
 
 SIZE = 400
 """Characters: about a hundred tokens of English, so that one fact is not lost among many."""
 OVERLAP = 100
-_SENTENCE = re.compile(r"[^\n.!?。！？]+[.!?。！？]*\s*|[.!?。！？]+\s*|\n+")
-
-type Span = tuple[int, int]
 
 
 def passages(text: str) -> list[Span]:
@@ -16,7 +14,7 @@ def passages(text: str) -> list[Span]:
     if len(text) <= SIZE:
         return [(0, len(text))]
     found: list[Span] = []
-    pieces = list(_sentences(text))
+    pieces = list(_pieces(text))
     first = 0
     while True:
         last = first
@@ -35,13 +33,13 @@ def passages(text: str) -> list[Span]:
         first = following
 
 
-def _sentences(text: str) -> Iterator[Span]:
+def _pieces(text: str) -> Iterator[Span]:
     """Sentences, and pieces of those that are longer than a passage."""
-    for match in _SENTENCE.finditer(text):
-        start, end = match.span()
-        while end - start > SIZE:
-            space = text.rfind(" ", start + SIZE // 2, start + SIZE)
-            cut = space + 1 if space > 0 else start + SIZE
-            yield start, cut
-            start = cut
-        yield start, end
+    for start, end in spans(text):
+        at = start
+        while end - at > SIZE:
+            space = text.rfind(" ", at + SIZE // 2, at + SIZE)
+            cut = space + 1 if space > 0 else at + SIZE
+            yield at, cut
+            at = cut
+        yield at, end

@@ -14,7 +14,7 @@ from memories.search.stopwords import DECISIVE
 from memories.search.terms import content_words
 from memories.truth import cues
 from memories.truth.evidence import evidence
-from memories.truth.extracts import sentences
+from memories.truth.extracts import statements
 
 MOST_TOGETHER = 12
 LEAST_SHARED = 0.5
@@ -79,7 +79,7 @@ class Texts:
 
     def _said(self, one: int) -> "list[_Statement]":
         if one not in self._statements:
-            self._statements[one] = [_Statement(sentence) for sentence in sentences(self.texts[one])]
+            self._statements[one] = [_Statement(sentence) for sentence in statements(self.texts[one])]
         return self._statements[one]
 
 

@@ -1,12 +1,12 @@
 """What two texts themselves say about whether the newer one ends the older: no model, and no certainty."""
 
 import functools
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memories.search.stopwords import DECISIVE
 from memories.search.terms import content_words
+from memories.sentences import sentences
 from memories.truth import cues
 from memories.truth.likeness import FEW_KEPT, KEPT, Rarity, overlap, parts, stem, terms
 from memories.truth.measures import Measures, is_of_a_measure, measures
@@ -28,7 +28,6 @@ LEAST_OVERLAP = 0.22
 SAME_STATEMENT = 0.5
 NEARLY_THE_SAME = 0.75
 LEAST_IN_COMMON = 2
-_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+")
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ def telling(text: str) -> str:
     """The sentences of a text that may be evidence; all of it if it is short, or none may."""
     if len(text) <= LONGEST_STATEMENT:
         return text
-    found = (each for each in _sentences(text) if cues.changes(each) or (len(text) <= LONGEST_NEWER and measures(each)))
+    found = (each for each in sentences(text) if cues.changes(each) or (len(text) <= LONGEST_NEWER and measures(each)))
     return " ".join(found) or text
 
 
@@ -97,7 +96,7 @@ def _told_of(words: frozenset[str], passage: str, *, past: bool) -> str:
 def _told(passage: str, *, past: bool) -> tuple[tuple[frozenset[str], str], ...]:
     """What a passage tells of changes, each with the words that it may be about."""
     found = []
-    for sentence in _sentences(passage):
+    for sentence in sentences(passage):
         changes = cues.changes(sentence)
         if changes:
             found.append((terms(sentence) - terms(" ".join(changes)), changes[0]))
@@ -108,7 +107,7 @@ def _told(passage: str, *, past: bool) -> tuple[tuple[frozenset[str], str], ...]
 
 @functools.lru_cache(KEPT)
 def _is_past(passage: str) -> bool:
-    return any(terms(subject) for sentence in _sentences(passage) for subject, _ in cues.past(sentence))
+    return any(terms(subject) for sentence in sentences(passage) for subject, _ in cues.past(sentence))
 
 
 def _measured_otherwise(older: str, newer: str, rarity: Rarity) -> Iterator[Evidence]:
@@ -125,7 +124,7 @@ def _measured_otherwise(older: str, newer: str, rarity: Rarity) -> Iterator[Evid
 def _measured(text: str) -> tuple[tuple[frozenset[str], Measures], ...]:
     """The sentences of a text that have numbers: their other words, and the numbers of each unit."""
     found = []
-    for sentence in _sentences(text):
+    for sentence in sentences(text):
         numbers = measures(sentence)
         if numbers:
             words = (word for word in terms(sentence) if word not in numbers and not is_of_a_measure(word))
@@ -171,8 +170,4 @@ class _Statement:
 
 @functools.lru_cache(FEW_KEPT)
 def _statements(text: str) -> tuple[_Statement, ...]:
-    return tuple(map(_Statement, _sentences(text)))
-
-
-def _sentences(text: str) -> Iterator[str]:
-    return (sentence for piece in _SENTENCE_END.split(text) if (sentence := piece.strip()))
+    return tuple(map(_Statement, sentences(text)))

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 
 from memories.cleaning import normalised
 from memories.search.terms import content_words, query_terms
+from memories.sentences import spans
 
 LEAST_WORDS = 3
 """Of a sentence that may be left out because another text has it; a shorter one says too little by itself."""
-_BOUNDARY = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])\s*|\n\s*")
 _LAID_OUT = re.compile(r"```|~~~|^(?: {2,}|\t)\S", re.MULTILINE)
 """Code, tables and nested lists, of which no line may be missing."""
 _REFERS = re.compile(
@@ -24,13 +24,9 @@ _NAME = re.compile(r"\b(?:\w*[a-z]\w*[A-Z]\w*|\w*_\w+|[A-Z][A-Z0-9]+)\b")
 type Words = tuple[str, ...]
 
 
-def sentences(text: str) -> list[str]:
+def statements(text: str) -> list[str]:
     """The text in pieces that give it again when they are put together; laid-out text is one piece."""
-    if _LAID_OUT.search(text):
-        return [text]
-    ends = [match.end() for match in _BOUNDARY.finditer(text)]
-    pieces = [text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
-    return [piece for piece in pieces if piece]
+    return [text] if _LAID_OUT.search(text) else [text[start:end] for start, end in spans(text)]
 
 
 def joined(texts: Iterable[str]) -> str:
@@ -46,7 +42,7 @@ def joined(texts: Iterable[str]) -> str:
         if whole in seen:
             continue
         seen.add(whole)
-        pieces = sentences(text)
+        pieces = statements(text)
         kept.append("".join(piece for piece in pieces if not _is_told(piece, told)).strip())
         told |= {content_words(piece) for piece in pieces if len(pieces) > 1 or not _LAID_OUT.search(text)}
     return "\n".join(text for text in kept if text)
@@ -71,6 +67,6 @@ def lost(summary: str, texts: Sequence[str]) -> set[str]:
 
 
 def _anchors(text: str) -> set[str]:
-    compounds = {term.text for piece in sentences(text) for term in query_terms(piece) if term.is_compound}
+    compounds = {term.text for piece in statements(text) for term in query_terms(piece) if term.is_compound}
     names = {name.lower() for name in _NAME.findall(text)}
     return compounds | names | set(_NUMBER.findall(text))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memories.search.terms import content_words
-from memories.truth.extracts import joined, lost, sentences
+from memories.truth.extracts import joined, lost, statements
 
 VOCABULARY = ["deploy", "shop", "5", "8", "retries", "never", "only", "branch", "It", "the", "`a.b`", "Ada.", "x;"]
 WORDS = st.sampled_from([*VOCABULARY, "(y)", "\n", ".", "!", "不再", "重试", "C++", "-1"])
@@ -14,17 +14,17 @@ TEXTS = st.lists(st.lists(WORDS, min_size=1, max_size=12).map(" ".join), min_siz
 
 @given(st.text() | st.lists(WORDS).map(" ".join))
 def test_sentences_are_the_whole_text(text: str) -> None:
-    assert "".join(sentences(text)) == text
+    assert "".join(statements(text)) == text
 
 
 @given(TEXTS)
 def test_every_sentence_is_there_in_its_words(texts: list[str]) -> None:
     whole = joined(texts)
-    said = {content_words(piece) for text in whole.split("\n") for piece in sentences(text)}
+    said = {content_words(piece) for text in whole.split("\n") for piece in statements(text)}
     said |= {content_words(text) for text in texts if text.strip() in whole}
     words = content_words(whole)
     for text in texts:
-        for piece in sentences(text):
+        for piece in statements(text):
             own = content_words(piece)
             assert own in said or any(words[at : at + len(own)] == own for at in range(len(words) + 1)), piece
 
