@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from contextvars import ContextVar
 
 from memories.conf import config
-from memories.places import label
 from memories.principal import Principal
 
 principal: ContextVar[Principal] = ContextVar("principal")
@@ -17,6 +16,8 @@ def writer() -> Principal:
 
 
 def scope(asked: str | None) -> str:
+    from memories.places import label  # noqa: PLC0415 - its models need Django's set-up, which a greeting does not
+
     return principal.get().scope(label(asked, name="scope"), default=config().scope)
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
-from mcp.types import Completion, CompletionArgument, CompletionContext, PromptReference, ResourceTemplateReference
+from mcp.types import Completion, CompletionArgument, PromptReference, ResourceTemplateReference
 from pydantic import Field
 
 from mcpbridge import acting, pool
@@ -41,18 +41,17 @@ def add_resources(server: MCPServer, *, alone: bool) -> None:
         block = (await pool.run(recall, question)).block.text
         return f"{task}\n\n{block or 'No memory bears on this task.'}"
 
-    @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]  # the SDK has no types here
-    async def complete(
-        ref: PromptReference | ResourceTemplateReference,
-        argument: CompletionArgument,
-        context: CompletionContext | None,
-    ) -> Completion | None:
-        scope = acting.scope(None)
-        match ref, argument.name:
-            case PromptReference(name="recall_for_task"), "project":
-                found = await pool.run(listing.projects, scope=scope, part=argument.value, limit=MOST_COMPLETIONS + 1)
-            case PromptReference(name="recall_for_task"), "kind":
-                found = [kind for kind in listing.KINDS if kind.startswith(argument.value.lower())]
-            case _:
-                return None
-        return Completion(values=found[:MOST_COMPLETIONS], has_more=len(found) > MOST_COMPLETIONS)
+
+async def complete(
+    reference: PromptReference | ResourceTemplateReference, argument: CompletionArgument
+) -> Completion | None:
+    """Values for an argument of the prompt that begin as it does; None where nothing is known."""
+    match reference, argument.name:
+        case PromptReference(name="recall_for_task"), "project":
+            scope = acting.scope(None)
+            found = await pool.run(listing.projects, scope=scope, part=argument.value, limit=MOST_COMPLETIONS + 1)
+        case PromptReference(name="recall_for_task"), "kind":
+            found = [kind for kind in listing.KINDS if kind.startswith(argument.value.lower())]
+        case _:
+            return None
+    return Completion(values=found[:MOST_COMPLETIONS], has_more=len(found) > MOST_COMPLETIONS)

@@ -1,4 +1,4 @@
-"""JSON schemas of tools without what says nothing: every session of every agent pays for their bytes."""
+"""Arguments of tools, in JSON schemas without what says nothing: every session of every agent pays for their bytes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,6 +6,21 @@ from typing import Any
 type Schema = dict[str, Any]
 
 NULL = {"type": "null"}
+
+ALIASES = {
+    "text": "content",
+    "memory": "content",
+    "q": "query",
+    "question": "query",
+    "id": "uid",
+    "memory_id": "uid",
+    "top_k": "limit",
+    "max_results": "limit",
+    "type": "kind",
+    "category": "kind",
+    "project_id": "project",
+}
+"""Names of arguments in other memory servers, which models know too."""
 
 
 def lean_input(schema: Schema) -> Schema:

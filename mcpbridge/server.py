@@ -2,21 +2,30 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, TextIO
+from typing import Any
 
-import anyio
-from django.db import DatabaseError
+from anyio import AsyncFile
 from mcp.server.caching import CacheHint
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
-from mcp.types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult, TextContent, Tool
+from mcp.types import (
+    INVALID_PARAMS,
+    CallToolResult,
+    Completion,
+    CompletionArgument,
+    CompletionContext,
+    GetPromptResult,
+    InputRequiredResult,
+    PromptReference,
+    ResourceTemplateReference,
+    TextContent,
+    Tool,
+)
 from pydantic import ValidationError
 
-from mcpbridge.resources import add_resources
-from mcpbridge.schemas import lean_input, lean_output
-from mcpbridge.tools import ALIASES, add_tools
+from mcpbridge.schemas import ALIASES, lean_input, lean_output
 from memories.errors import MemoriesError, from_database
 
 INSTRUCTIONS = """\
@@ -42,6 +51,14 @@ _FIXED = CacheHint(ttl_ms=HOUR_MS, scope="public")
 
 class MemoryServer(MCPServer[Any]):
     """MCPServer with forgiving arguments, errors of one sentence, and schemas and results without padding."""
+
+    def offer(self, *, alone: bool) -> None:
+        """Add what works on the database."""
+        from mcpbridge.resources import add_resources  # noqa: PLC0415 - its models need Django's set-up
+        from mcpbridge.tools import add_tools  # noqa: PLC0415
+
+        add_tools(self, alone=alone)
+        add_resources(self, alone=alone)
 
     async def list_tools(self) -> list[Tool]:
         tools = await super().list_tools()
@@ -79,10 +96,10 @@ class MemoryServer(MCPServer[Any]):
                 raise
             raise MCPError(code=INVALID_PARAMS, message=sentence) from error
 
-    async def serve_lines(self, lines: TextIO, answers: TextIO) -> None:
+    async def serve_lines(self, lines: AsyncFile[str], answers: AsyncFile[str]) -> None:
         """Serve one client on two text streams."""
         low = self._lowlevel_server
-        async with stdio_server(anyio.wrap_file(lines), anyio.wrap_file(answers)) as (read, write):
+        async with stdio_server(lines, answers) as (read, write):
             await low.run(read, write, low.create_initialization_options())
 
     def _named(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,7 +114,14 @@ class MemoryServer(MCPServer[Any]):
 
 
 def build(*, version: str, alone: bool = False) -> MemoryServer:
-    """A new server. `alone`: no service with hooks runs on the same database."""
+    """A new server. `alone`: no service with hooks runs on the same database. Django must be set up."""
+    server = greeter(version=version)
+    server.offer(alone=alone)
+    return server
+
+
+def greeter(*, version: str) -> MemoryServer:
+    """A new server that can say what it is, and nothing more before it is told to `offer`."""
     server = MemoryServer(
         "memsite",
         title="Memory",
@@ -113,13 +137,22 @@ def build(*, version: str, alone: bool = False) -> MemoryServer:
             "resources/templates/list": _FIXED,
         },
     )
-    add_tools(server, alone=alone)
-    add_resources(server, alone=alone)
+
+    @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]  # the SDK has no types here
+    async def complete(
+        ref: PromptReference | ResourceTemplateReference, argument: CompletionArgument, _: CompletionContext | None
+    ) -> Completion | None:
+        from mcpbridge.resources import complete  # noqa: PLC0415
+
+        return await complete(ref, argument)
+
     return server
 
 
 def _sentence(error: BaseException | None) -> str | None:
     """What a model can act on; None for what only the log should see."""
+    from django.db import DatabaseError  # noqa: PLC0415 - a greeting does without
+
     match error:
         case MemoriesError():
             return str(error)

@@ -21,21 +21,6 @@ if TYPE_CHECKING:
 
 ALONE = "No memory service runs beside this one: hooks capture and inject nothing. Start it with: memory-mcp"
 MOST_PROJECTS = 20
-ALIASES = {
-    "text": "content",
-    "memory": "content",
-    "q": "query",
-    "question": "query",
-    "id": "uid",
-    "memory_id": "uid",
-    "top_k": "limit",
-    "max_results": "limit",
-    "type": "kind",
-    "category": "kind",
-    "project_id": "project",
-}
-"""Names of arguments in other memory servers, which models know too."""
-
 Kind = Literal["preference", "decision", "fact", "artifact"]
 Date = Annotated[str, Field(description="ISO 8601")]
 Project = Annotated[str | None, Field(description="owner/name; * = everywhere")]

@@ -66,20 +66,29 @@ def _live(env: Env) -> "Live | None":
 
 
 def _serve_alone(wire: "Wire") -> None:
-    import django  # noqa: PLC0415 - not where a service answers
-
-    from memories.errors import MemoriesError  # noqa: PLC0415
+    from mcpbridge import alone  # noqa: PLC0415 - not where a service answers
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memsite.settings")
+    alone.serve(wire, version=version("memsite"), set_up=_set_up)
+
+
+def _set_up() -> None:
+    import django  # noqa: PLC0415 - a client is greeted before
+
+    from mcpbridge import stdio  # noqa: PLC0415
+    from memories.errors import MemoriesError  # noqa: PLC0415
+
     django.setup()
-    from mcpbridge import alone  # noqa: PLC0415 - after the set-up
-    from memsite.store import prepare_store  # noqa: PLC0415
+    from django.db import connections  # noqa: PLC0415
+
+    from memsite.store import prepare_store  # noqa: PLC0415 - after the set-up
 
     try:
         prepare_store()
     except MemoriesError as error:
-        _leave(str(error), 1)
-    alone.serve(wire, version=version("memsite"))
+        _say(str(error))
+        stdio.leave(1)
+    connections.close_all()
 
 
 def _run(arguments: list[str]) -> None:
@@ -108,8 +117,12 @@ def _make_room() -> None:
 
 
 def _leave(sentence: str, code: int) -> NoReturn:
-    sys.stderr.write(f"memory-mcp: {sentence}\n")
+    _say(sentence)
     sys.exit(code)
+
+
+def _say(sentence: str) -> None:
+    sys.stderr.write(f"memory-mcp: {sentence}\n")
 
 
 if __name__ == "__main__":

@@ -189,13 +189,10 @@ TOOLS = [
 ]
 
 
-def add_tools(server: MCPServer, *, alone: bool) -> None:
+def offer(server: MCPServer, *, alone: bool) -> None:
     for tool in TOOLS:
         server.add_tool(tool)
     server._tool_manager.get_tool("json_schema_2020_12_tool").parameters = SCHEMA
-
-
-def add_resources(server: MCPServer, *, alone: bool) -> None:
     server.resource("test://static-text", description="A text.", mime_type="text/plain")(static_text)
     server.resource("test://static-binary", description="An image.", mime_type="image/png")(static_binary)
     server.resource("test://template/{id}/data", description="Data by number.", mime_type="application/json")(template)
@@ -211,5 +208,5 @@ if __name__ == "__main__":
     django.setup()
     from memsite.cli import main
 
-    with patch.multiple("mcpbridge.server", add_tools=add_tools, add_resources=add_resources):
+    with patch("mcpbridge.server.MemoryServer.offer", offer):
         main()

@@ -214,14 +214,30 @@ def test_several_children_and_the_service_lose_nothing(home: Home) -> None:
 def test_a_database_that_is_not_ours_is_one_line(home: Home) -> None:
     home.data.mkdir(parents=True)
     home.database.write_text("no database")
-    result = home.run("--stdio")
-    assert result.returncode == 1
-    assert result.stdout == ""
-    assert result.stderr.startswith("memory-mcp: ")
-    assert result.stderr.count("\n") == 1
+    with child(home) as one:
+        one.begin()
+        one.send(call(1, "memory_stats"))
+        assert one.process.wait(30) == 1
+        assert one.process.stdout.read() == b""
+        said = one.process.stderr.read().decode()
+    assert said.startswith("memory-mcp: ")
+    assert said.count("\n") == 1
 
 
 def test_alone_it_publishes_nothing(home: Home) -> None:
     with child(home) as one:
         one.begin()
         assert not home.discovery.exists()
+
+
+def test_alone_it_greets_before_the_database_is_ready(home: Home) -> None:
+    with child(home) as one:
+        greeting = one.ask(INITIALIZE)["result"]
+        assert not home.database.exists()
+        one.send(INITIALIZED)
+        tools = one.ask({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})["result"]["tools"]
+        assert home.database.exists()
+    _ = home.start().url
+    with child(home) as one:
+        assert one.ask(INITIALIZE)["result"] == greeting
+        assert one.ask({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})["result"]["tools"] == tools
