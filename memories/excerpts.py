@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from memories.sentences import Span, spans
+from memories.sentences import Span, sentences
 
 LONG = 1000
 """Characters above which a memory is shown by its best passage."""
@@ -22,7 +22,7 @@ def excerpt(content: str, words: Sequence[str], *, near: tuple[int, int] | None 
 def _passages(content: str) -> Iterator[Span]:
     """Overlapping spans that begin where a sentence does, and within one that is long."""
     last = -PASSAGE
-    for start, end in spans(content):
+    for start, end in sentences(content):
         if start - last >= PASSAGE // 2:
             for at in range(start, max(end - PASSAGE // 2, start + 1), PASSAGE // 2):
                 yield at, min(at + PASSAGE, len(content))

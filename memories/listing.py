@@ -100,7 +100,7 @@ def projects(*, scope: str, part: str = "", limit: int = LARGEST_PAGE) -> list[s
 
 @dataclass(frozen=True)
 class VectorCounts:
-    """Memories with vectors of the model in use, without, and with vectors of other models only."""
+    """Memories with vectors of the model in use, without (0 if none is), and of these those with another model's."""
 
     stored: int = 0
     pending: int = 0

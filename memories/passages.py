@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from memories.sentences import Span, spans
+from memories.sentences import Span, sentences
 
 SIZE = 400
 """Characters: about a hundred tokens of English, so that one fact is not lost among many."""
@@ -35,7 +35,7 @@ def passages(text: str) -> list[Span]:
 
 def _pieces(text: str) -> Iterator[Span]:
     """Sentences, and pieces of those that are longer than a passage."""
-    for start, end in spans(text):
+    for start, end in sentences(text):
         at = start
         while end - at > SIZE:
             space = text.rfind(" ", at + SIZE // 2, at + SIZE)

@@ -45,16 +45,16 @@ def remember(draft: Draft) -> Remembered:
     superseded already or is younger than the new memory.
     """
     now = clock.now()
-    if draft.correction and draft.valid_from:
-        raise Rejected("A correction takes valid_from from what it corrects; leave it out.")
-    if draft.correction and not draft.supersedes:
-        raise Rejected("A correction names what it corrects in supersedes.")
+    if draft.correction:
+        _check_correction(draft)
     prepared = prepare(draft, now=now)
     memory = prepared.memory
     if prepared.poison:
         reason = f"looks like an instruction to the model ({prepared.poison})"
         audit.record("skip", actor=memory.actor, scope=memory.scope, now=now, reason=reason)
         return Remembered(None, "skipped", reason=reason, redacted=prepared.redacted)
+    if draft.supersedes:  # before it is compared: whose project, kind and start it has decides with what
+        _inherit(memory, _targets(memory.scope, draft.supersedes), draft)
     embedded = embedding.embed(memory.content)  # outside the transaction: nobody waits for a model
     near = embedding.near_twin(memory, embedded, now=now)
     if near and near.uid in draft.supersedes:  # an edit, if only of its case
@@ -78,6 +78,13 @@ def remember(draft: Draft) -> Remembered:
         conflicts=kept.conflicts,
         vector=embedded.state,
     )
+
+
+def _check_correction(draft: Draft) -> None:
+    if draft.valid_from:
+        raise Rejected("A correction takes valid_from from what it corrects; leave it out.")
+    if not draft.supersedes:
+        raise Rejected("A correction names what it corrects in supersedes.")
 
 
 @dataclass(frozen=True)

@@ -3,17 +3,22 @@
 import re
 from itertools import pairwise
 
-_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])\s*|\n\s*")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*|\n\s*")
+_CLAUSE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])\s*|\n\s*")
 
 type Span = tuple[int, int]
 
 
-def spans(text: str) -> list[Span]:
+def sentences(text: str) -> list[Span]:
     """Start and end of each sentence or line, with the white space that follows it; together they are the text."""
-    ends = (match.end() for match in _END.finditer(text))
-    return [(start, end) for start, end in pairwise((0, *ends, len(text))) if start < end]
+    return _spans(text, _SENTENCE_END)
 
 
-def sentences(text: str) -> list[str]:
-    """The sentences and lines of a text, without white space around them."""
-    return [sentence for start, end in spans(text) if (sentence := text[start:end].strip())]
+def clauses(text: str) -> list[Span]:
+    """The same, and what semicolons part: each may state something by itself."""
+    return _spans(text, _CLAUSE_END)
+
+
+def _spans(text: str, end: re.Pattern[str]) -> list[Span]:
+    ends = (match.end() for match in end.finditer(text))
+    return [(start, last) for start, last in pairwise((0, *ends, len(text))) if start < last]

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -35,6 +36,7 @@ class LlamaEmbedder:
         self._path, self._wanted = path, device
         self._lock = threading.Lock()
         self._loader: threading.Thread | None = None
+        self._load_began = 0.0
         self._loaded = threading.Event()
         self._model: Any = None
         self._failure = ""
@@ -106,8 +108,10 @@ class LlamaEmbedder:
             with self._lock:
                 if self._loader is None:
                     self._loader = threading.Thread(target=self._load, name="load-model", daemon=True)
+                    self._load_began = time.monotonic()
                     self._loader.start()
-            self._loaded.wait(patience)
+            # From the start of the loading: callers in a line do not each wait anew.
+            self._loaded.wait(max(0.0, self._load_began + patience - time.monotonic()))
         if self._failure:
             raise EmbeddingFailed(self._failure)
         if not self._loaded.is_set():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from memories.search.stopwords import DECISIVE
 from memories.search.terms import content_words
-from memories.sentences import sentences
+from memories.sentences import clauses
 from memories.truth import cues
 from memories.truth.likeness import FEW_KEPT, KEPT, Rarity, overlap, parts, stem, terms
 from memories.truth.measures import Measures, is_of_a_measure, measures
@@ -50,7 +50,7 @@ def telling(text: str) -> str:
     """The sentences of a text that may be evidence; all of it if it is short, or none may."""
     if len(text) <= LONGEST_STATEMENT:
         return text
-    found = (each for each in sentences(text) if cues.changes(each) or (len(text) <= LONGEST_NEWER and measures(each)))
+    found = (each for each in _clauses(text) if cues.changes(each) or (len(text) <= LONGEST_NEWER and measures(each)))
     return " ".join(found) or text
 
 
@@ -96,7 +96,7 @@ def _told_of(words: frozenset[str], passage: str, *, past: bool) -> str:
 def _told(passage: str, *, past: bool) -> tuple[tuple[frozenset[str], str], ...]:
     """What a passage tells of changes, each with the words that it may be about."""
     found = []
-    for sentence in sentences(passage):
+    for sentence in _clauses(passage):
         changes = cues.changes(sentence)
         if changes:
             found.append((terms(sentence) - terms(" ".join(changes)), changes[0]))
@@ -107,7 +107,7 @@ def _told(passage: str, *, past: bool) -> tuple[tuple[frozenset[str], str], ...]
 
 @functools.lru_cache(KEPT)
 def _is_past(passage: str) -> bool:
-    return any(terms(subject) for sentence in sentences(passage) for subject, _ in cues.past(sentence))
+    return any(terms(subject) for sentence in _clauses(passage) for subject, _ in cues.past(sentence))
 
 
 def _measured_otherwise(older: str, newer: str, rarity: Rarity) -> Iterator[Evidence]:
@@ -124,7 +124,7 @@ def _measured_otherwise(older: str, newer: str, rarity: Rarity) -> Iterator[Evid
 def _measured(text: str) -> tuple[tuple[frozenset[str], Measures], ...]:
     """The sentences of a text that have numbers: their other words, and the numbers of each unit."""
     found = []
-    for sentence in sentences(text):
+    for sentence in _clauses(text):
         numbers = measures(sentence)
         if numbers:
             words = (word for word in terms(sentence) if word not in numbers and not is_of_a_measure(word))
@@ -170,4 +170,8 @@ class _Statement:
 
 @functools.lru_cache(FEW_KEPT)
 def _statements(text: str) -> tuple[_Statement, ...]:
-    return tuple(map(_Statement, sentences(text)))
+    return tuple(map(_Statement, _clauses(text)))
+
+
+def _clauses(text: str) -> Iterator[str]:
+    return (clause for start, end in clauses(text) if (clause := text[start:end].strip()))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from memories.cleaning import normalised
 from memories.search.terms import content_words, query_terms
-from memories.sentences import spans
+from memories.sentences import clauses
 
 LEAST_WORDS = 3
 """Of a sentence that may be left out because another text has it; a shorter one says too little by itself."""
@@ -26,7 +26,7 @@ type Words = tuple[str, ...]
 
 def statements(text: str) -> list[str]:
     """The text in pieces that give it again when they are put together; laid-out text is one piece."""
-    return [text] if _LAID_OUT.search(text) else [text[start:end] for start, end in spans(text)]
+    return [text] if _LAID_OUT.search(text) else [text[start:end] for start, end in clauses(text)]
 
 
 def joined(texts: Iterable[str]) -> str:

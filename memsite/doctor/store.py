@@ -42,9 +42,8 @@ def _database(env: Env) -> Iterator[Finding]:
     stats = listing.stats()
     live = stats.by_state["live"]
     yield ok(f"{env.database} and its full-text indexes are sound ({counted(live)})")
-    if stats.vectors.pending or stats.vectors.foreign:
-        waiting = stats.vectors.pending + stats.vectors.foreign
-        yield warn(f"{counted(waiting)} with no vector of the model in use", "memory-mcp backfill")
+    if stats.vectors.pending:
+        yield warn(f"{counted(stats.vectors.pending)} with no vector of the model in use", "memory-mcp backfill")
 
 
 def _model(env: Env) -> Iterator[Finding]:

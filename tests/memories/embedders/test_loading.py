@@ -111,6 +111,21 @@ def test_a_model_that_loads_slowly_is_loaded_once_and_nobody_waits(
     until(lambda: "load-model" not in [one.name for one in threading.enumerate()])
 
 
+def test_those_who_come_one_after_the_other_do_not_each_wait_for_the_model(
+    made: Made, gguf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = fakes.Gate()
+    fakes.install(monkeypatch, open=gate.wait)
+    embedder = made(gguf)
+    begun = time.monotonic()
+    for _ in range(10):
+        with pytest.raises(EmbeddingFailed):
+            embedder.documents(["text"], patience=1)
+    assert 1 <= time.monotonic() - begun < 5
+    gate.open()
+    until(lambda: embedder.state == "ready")
+
+
 def test_who_waits_gets_the_vectors_as_soon_as_the_model_is_there(
     made: Made, gguf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

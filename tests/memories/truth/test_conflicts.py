@@ -192,6 +192,23 @@ def test_what_replaces_a_memory_is_no_conflict_with_it() -> None:
     assert keep(NEW, supersedes=[older.uid]).conflicts == ()
 
 
+def test_a_replacement_is_compared_as_what_it_becomes() -> None:
+    keep(OLD, project="acme/shop")
+    replaced = keep("The session store is Memcached", project="acme/queue", kind="fact")
+    assert keep(NEW, supersedes=[replaced.uid]).conflicts == (), "it belongs to the project of what it replaces"
+    assert len(keep(NEW, project="acme/shop").conflicts) == 1
+
+
+def test_a_correction_is_older_than_what_came_after_that_which_it_corrects(freeze: Callable[[str], object]) -> None:
+    freeze("2026-06-10T12:00:00Z")
+    january = keep("The session store is Memcached", valid_from="2026-01-01")
+    june = keep(NEW, valid_from="2026-06-01")
+    Conflict.objects.all().delete()
+    told = keep(OLD, supersedes=[january.uid], correction=True)
+    conflict = Conflict.objects.get(pk=told.conflicts[0].id)
+    assert (conflict.older.uid, conflict.newer.uid) == (told.uid, june.uid)
+
+
 def test_of_two_memories_the_one_that_held_earlier_is_the_older_also_when_it_arrives_later() -> None:
     newer = keep(NEW)
     late = keep(OLD, valid_from="2026-01-01")

@@ -68,7 +68,7 @@ def test_a_database_that_cannot_be_read_fails(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_memories_without_vectors_are_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    counts = listing.VectorCounts(stored=1, pending=1200, foreign=34)
+    counts = listing.VectorCounts(stored=1, pending=1234, foreign=34)
     stats = replace(listing.stats(), by_state={"live": 1235}, vectors=counts)
     monkeypatch.setattr(listing, "stats", lambda: stats)
     found = about("no vector")
