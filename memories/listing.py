@@ -7,7 +7,7 @@ from datetime import date, datetime
 from typing import Literal
 
 from django.db import DatabaseError
-from django.db.models import Case, Count, Q, Value, When
+from django.db.models import Count, Q
 
 from memories import clock, embedders
 from memories.cleaning import clean
@@ -16,7 +16,7 @@ from memories.draft import labels, one_of
 from memories.errors import Rejected
 from memories.models import Kind, Memory, Source, Tier
 from memories.places import label, project_to_read
-from memories.querysets import MemoryQuerySet, has_expired, is_wrong
+from memories.querysets import MemoryQuerySet, is_wrong, state_at
 
 LARGEST_PAGE = 500
 KINDS = tuple(Kind.values)
@@ -153,14 +153,9 @@ def stats(*, scopes: Iterable[str] = ()) -> Stats:
 
 def _groups(memories: MemoryQuerySet, *, now: datetime) -> Iterable[tuple[str, str, str, int, int, int, int]]:
     """Counts by state, kind and project: all, never recalled, injected, wrong later. One pass over the table."""
-    state = Case(
-        When(deleted_at__isnull=False, then=Value("forgotten")),
-        When(has_expired(now), then=Value("expired")),
-        When(valid_to__isnull=False, then=Value("superseded")),
-        default=Value("live"),
-    )
     injected = Q(injection_count__gt=0)
-    rows: Iterable[tuple[str, str, str, int, int, int, int]] = memories.values_list(state, "kind", "project").annotate(
+    groups = memories.values_list(state_at(now), "kind", "project")
+    rows: Iterable[tuple[str, str, str, int, int, int, int]] = groups.annotate(
         Count("pk"),
         never=Count("pk", filter=Q(access_count=0, injection_count=0)),
         seen=Count("pk", filter=injected),

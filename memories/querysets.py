@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, Self
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Case, Exists, OuterRef, Q, QuerySet, Value, When
 
 from memories.conf import config
 
@@ -14,6 +14,16 @@ ANY_PROJECT = "*"
 def has_expired(now: datetime) -> Q:
     """Past the TTL or the retention, whatever else a memory is."""
     return Q(pinned=False, expires_at__lte=now) | _outlived(now)
+
+
+def state_at(now: datetime) -> Case:
+    """The one word for what became of a memory: what is listed nowhere any more comes before what is history."""
+    return Case(
+        When(deleted_at__isnull=False, then=Value("forgotten")),
+        When(has_expired(now), then=Value("expired")),
+        When(valid_to__isnull=False, then=Value("superseded")),
+        default=Value("live"),
+    )
 
 
 def is_wrong() -> Q:

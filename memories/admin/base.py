@@ -9,17 +9,18 @@ from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 
 from memories import clock
-from memories.admin.filters import with_state
 from memories.admin.scopes import ScopedAdmin, scopes_of, sees_everything
 from memories.models import Memory
+from memories.querysets import state_at
 from memories.texts import SLICE
 
 
 class MemoryBase(ScopedAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Without the texts, which may be long: they are read where they are shown."""
-        rows = with_state(super().get_queryset(request), clock.now())
-        return rows.annotate(beginning=Substr("content", 1, SLICE)).defer("content", "segments")
+        rows = super().get_queryset(request).annotate(beginning=Substr("content", 1, SLICE))
+        told: QuerySet[Any] = rows.annotate(state=state_at(clock.now())).defer("content", "segments")
+        return told
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         may = super().has_add_permission(request)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
-from django.db.models import Case, Exists, OuterRef, QuerySet, Value, When
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from memories import clock
@@ -24,24 +24,11 @@ def is_uid(term: str) -> bool:
     return len(term) == UID_LENGTH and all(letter in "0123456789abcdef" for letter in term)
 
 
-def with_state(memories: QuerySet[Memory], now: datetime) -> QuerySet[Memory]:
-    """Each memory with the one word that says what became of it."""
-    expired = Memory.objects.filter(pk=OuterRef("pk")).expired(now)
-    return memories.annotate(
-        state=Case(
-            When(deleted_at__isnull=False, then=Value("forgotten")),
-            When(valid_to__isnull=False, then=Value("superseded")),
-            When(Exists(expired), then=Value("expired")),
-            default=Value(LIVE),
-        )
-    )
-
-
 def in_state(memories: MemoryQuerySet, state: str, now: datetime) -> MemoryQuerySet:
     if state == "forgotten":
         return memories.forgotten()
     if state == "superseded":
-        return memories.superseded()
+        return memories.superseded().unexpired(now)
     if state == "expired":
         return memories.filter(deleted_at=None).expired(now)
     if state == "all":

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from memories import lifecycle
+from memories import lifecycle, listing
 from memories.models import Memory, ProjectAlias
 from memories.recall import Question, recall
 from tests.memories.admin.pages import LIST, shown, store
@@ -49,6 +49,16 @@ class TestList:
         assert shown(response) == [everything[expected].uid]
         assert [row.state for row in response.context["cl"].result_list] == [expected]
         assert len(shown(browser.get(reverse(LIST), {"state": "all"}))) == 4
+
+    def test_each_state_lists_as_many_as_are_counted(self, browser: Client) -> None:
+        old = store("old one", ttl_seconds=60)
+        store("new one", supersedes=[store("older one").uid, old.uid])
+        Memory.objects.filter(pk=old.pk).update(expires_at=old.created_at)
+        counted = listing.stats().by_state
+        assert counted == {"live": 1, "superseded": 1, "expired": 1, "forgotten": 0}
+        for state, count in counted.items():
+            rows = browser.get(reverse(LIST), {"state": state}).context["cl"].result_list
+            assert [row.state for row in rows] == [state] * count
 
     def test_filters_narrow_the_list(self, browser: Client) -> None:
         kept = store("kept", scope="team", project="acme/shop", kind="decision", source="chat", ttl_seconds=900)
