@@ -1,8 +1,6 @@
 """Who a request comes from: bearer tokens, and the one-time link that opens the admin."""
 
-import hashlib
 import hmac
-import secrets
 from datetime import timedelta
 
 from django.conf import settings
@@ -15,8 +13,8 @@ from memories import statements
 from memories.errors import NotFound, Unauthorized
 from memories.models import AccessToken
 from memories.principal import Principal
+from memories.tokens import hash_of
 
-PREFIX = "memsite_"
 LOGIN_LINK_PATH = "/admin/link/"
 USE_RECORDED_EVERY = timedelta(minutes=1)
 
@@ -41,9 +39,9 @@ def authenticate(authorization: str | None) -> Principal:
     bearer = _bearer(authorization)
     if not bearer and not authentication_is_on():
         return VISITOR
-    given = hash_token(bearer)
+    given = hash_of(bearer)
     owner = settings.MEMORY.token
-    if owner and hmac.compare_digest(given, hash_token(owner)):
+    if owner and hmac.compare_digest(given, hash_of(owner)):
         return OWNER
     # All of them, since the existence of any means that authentication is on; there are few.
     tokens = list(unrevoked())
@@ -54,16 +52,6 @@ def authenticate(authorization: str | None) -> Principal:
     if owner or tokens:
         raise Unauthorized("Send Authorization: Bearer with MEMORY_TOKEN or an unrevoked access token.")
     return VISITOR
-
-
-def new_token() -> tuple[str, str]:
-    """A fresh bearer token and the hash to keep of it."""
-    token = PREFIX + secrets.token_urlsafe(32)
-    return token, hash_token(token)
-
-
-def hash_token(token: str) -> str:
-    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def login_link(url: str, username: str = "") -> str:

@@ -7,7 +7,7 @@ from django.contrib import admin, messages
 from django.db.models import Field, QuerySet
 from django.http import HttpRequest
 
-from memories import audit, clock
+from memories import tokens
 from memories.admin.forms import AliasForm, GrantForm, joined
 from memories.admin.scopes import ModelAdmin, ReadOnlyAdmin, ScopedAdmin, scope_field, sees_everything
 from memories.models import AccessToken, Grant, ProjectAlias
@@ -44,11 +44,7 @@ class AccessTokenAdmin(ReadOnlyAdmin, SuperusersOnly):
         location=[admin.ActionLocation.CHANGE_LIST, admin.ActionLocation.CHANGE_FORM],
     )
     def revoke(self, request: HttpRequest, queryset: QuerySet[AccessToken]) -> None:
-        now = clock.now()
-        names = list(queryset.filter(revoked=None).values_list("name", flat=True))
-        queryset.filter(revoked=None).update(revoked=now)
-        for name in names:
-            audit.record("revoke", actor=request.user.get_username(), scope="", now=now, token=name)
+        names = tokens.revoke(queryset, actor=request.user.get_username())
         self.message_user(request, f"Access tokens revoked: {len(names)}.", messages.SUCCESS)
 
 

@@ -8,25 +8,23 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from mcpbridge import pool
+from memories import tokens
 from memories.errors import NotFound, Unauthorized
-from memories.models import AccessToken
+from memories.models import AccessToken, AuditEntry
 from memsite.access import (
     OWNER,
     VISITOR,
     authenticate,
     authentication_is_on,
-    hash_token,
     login_link,
-    new_token,
 )
 
 pytestmark = pytest.mark.django_db
 
 
 def make_token(name: str = "client", **fields: object) -> str:
-    token, token_hash = new_token()
-    fields.setdefault("last_used", timezone.now())
-    AccessToken.objects.create(name=name, token_hash=token_hash, **fields)
+    token = tokens.create(name, actor="ada")
+    AccessToken.objects.filter(name=name).update(**{"last_used": timezone.now(), **fields})
     return token
 
 
@@ -114,11 +112,20 @@ def test_a_request_costs_one_query_at_most(
 
 
 def test_tokens_are_unguessable_and_only_their_hash_is_kept() -> None:
-    token, token_hash = new_token()
+    token = tokens.create("one", actor="ada")
     assert re.fullmatch(r"memsite_[\w-]{43}", token)
-    assert token_hash == hash_token(token)
-    assert re.fullmatch(r"[0-9a-f]{64}", token_hash)
-    assert new_token()[0] != token
+    kept = AccessToken.objects.get(name="one").token_hash
+    assert kept == tokens.hash_of(token)
+    assert re.fullmatch(r"[0-9a-f]{64}", kept)
+    assert tokens.create("two", actor="ada") != token
+
+
+def test_the_audit_knows_of_every_token() -> None:
+    tokens.create("laptop", actor="ada")
+    assert tokens.revoke(AccessToken.objects.all(), actor="grace") == ["laptop"]
+    assert tokens.revoke(AccessToken.objects.all(), actor="grace") == []
+    trail = AuditEntry.objects.order_by("pk").values_list("action", "actor", "detail")
+    assert list(trail) == [("token", "ada", {"token": "laptop"}), ("revoke", "grace", {"token": "laptop"})]
 
 
 def test_the_use_of_a_token_is_recorded_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +136,7 @@ def test_the_use_of_a_token_is_recorded_once_a_minute(monkeypatch: pytest.Monkey
     unused = make_token("unused", last_used=None)
     for token in (old, unused):
         authenticate(f"Bearer {token}")
-        row = AccessToken.objects.get(token_hash=hash_token(token))
+        row = AccessToken.objects.get(token_hash=tokens.hash_of(token))
         assert row.last_used is not None
         assert timezone.now() - row.last_used < timedelta(seconds=10)
     assert AccessToken.objects.get(name="recent").last_used == recent

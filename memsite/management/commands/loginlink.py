@@ -2,25 +2,22 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
 
 from memories.errors import NotFound
 from memsite import discovery
 from memsite.access import login_link
 from memsite.guard import EVERY_ADDRESS, in_url
-from memsite.store import prepare_store
+from memsite.management.store_command import StoreCommand
 
 
-class Command(BaseCommand):
+class Command(StoreCommand):
     help = "Print a link that logs you into the admin, once, within five minutes."
-    requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("username", nargs="?", default="", help="whose link; default: the first superuser")
 
     def handle(self, *, username: str, **_: Any) -> None:
-        prepare_store()
-        self.stdout.write(login_link(_address(), username))
+        self.say(login_link(_address(), username))
 
 
 def _address() -> str:

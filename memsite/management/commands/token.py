@@ -1,19 +1,14 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError
-from django.utils import timezone
-
+from memories import tokens
 from memories.errors import NotFound
 from memories.models import AccessToken
-from memsite.access import new_token
-from memsite.store import prepare_store
+from memsite.management.store_command import StoreCommand
 
 
-class Command(BaseCommand):
+class Command(StoreCommand):
     help = "Create, list or revoke the access tokens of clients."
-    requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
@@ -26,7 +21,6 @@ class Command(BaseCommand):
         actions.add_parser("revoke", help="end a token at once").add_argument("name")
 
     def handle(self, *, action: str, **options: Any) -> None:
-        prepare_store()
         if action == "create":
             self._create(**options)
         elif action == "revoke":
@@ -35,23 +29,10 @@ class Command(BaseCommand):
             self._list()
 
     def _create(self, *, name: str, scope: list[str], read_only: bool, maintain: bool, **_: Any) -> None:
-        token, token_hash = new_token()
-        row = AccessToken(
-            name=name.strip(),
-            token_hash=token_hash,
-            scopes=scope,
-            may_write=not read_only,
-            may_maintain=maintain,
-        )
-        try:
-            row.full_clean()
-        except ValidationError as error:
-            raise CommandError(" ".join(error.messages)) from None
-        row.save()
-        self.stdout.write(token)
+        self.say(tokens.create(name, scopes=scope, may_write=not read_only, may_maintain=maintain, actor=self.actor()))
 
     def _revoke(self, name: str) -> None:
-        if not AccessToken.objects.filter(name=name, revoked=None).update(revoked=timezone.now()):
+        if not tokens.revoke(AccessToken.objects.filter(name=name), actor=self.actor()):
             raise NotFound(f"There is no token {name!r} that could be revoked.")
 
     def _list(self) -> None:
@@ -63,4 +44,4 @@ class Command(BaseCommand):
                 "scopes: " + (", ".join(row.scopes) or "all"),
                 f"last used {row.last_used:%Y-%m-%d %H:%M} UTC" if row.last_used else "never used",
             ]
-            self.stdout.write("\t".join([row.name, *filter(None, rights)]))
+            self.say("\t".join([row.name, *filter(None, rights)]))

@@ -11,8 +11,7 @@ import pytest
 from django.core.cache import cache
 from django.test import Client
 
-from memories.models import AccessToken
-from memsite.access import new_token
+from memories import tokens
 from memsite.asgi import make_application
 
 JSON = "application/json"
@@ -132,8 +131,6 @@ def token(transactional_db: None) -> Callable[..., str]:
     """Create an access token and get what its client sends."""
 
     def create(name: str = "client", **fields: Any) -> str:
-        secret, hashed = new_token()
-        AccessToken.objects.create(name=name, token_hash=hashed, **fields)
-        return secret
+        return tokens.create(name, actor="test", **fields)
 
     return create
