@@ -36,7 +36,8 @@ django.setup()
 from memories import clock, lifecycle
 from memories.models import Conflict, Memory
 from memories.remember import Draft, remember
-from telemetry.services import Report, next_prompt, report
+from telemetry.injections import Report, report
+from telemetry.sessions import next_prompt
 
 given = json.load(open(sys.argv[1], encoding="utf-8"))
 chance = random.Random(given["seed"])

@@ -14,7 +14,7 @@ from memories.places import project_to_read
 from memories.recall import Question, recall
 from memories.remember import Draft, remember
 from memories.truth import conflicts, consolidation, history
-from telemetry import services as telemetry
+from telemetry import injections
 
 if TYPE_CHECKING:
     from memories.models import Memory
@@ -229,7 +229,7 @@ def whole(uid: str) -> Listed:
 
 def stats(*, alone: bool) -> Stats:
     scopes = acting.scopes()
-    found, usage = listing.stats(scopes=scopes), telemetry.usage(scopes=scopes)
+    found, usage = listing.stats(scopes=scopes), injections.usage(scopes=scopes)
     projects = dict(list(found.by_project.items())[:MOST_PROJECTS])
     return Stats(
         by_state=found.by_state,

@@ -21,8 +21,7 @@ from memories.truth import conflicts
 from memsite import charts, spool
 from memsite.charts import Chart, Day
 from memsite.tasks import is_owner
-from telemetry import services as telemetry
-from telemetry.services import Usage
+from telemetry import injections
 
 DAYS = 30
 MOST_INJECTED = 10
@@ -78,7 +77,7 @@ def dashboard(user: Visitor) -> Dashboard:
     scopes = reach(user)
     shows_injections = _may(user, "telemetry.view_injection")
     stats = listing.stats(scopes=scopes)
-    usage = telemetry.usage(scopes=scopes) if shows_injections else None
+    usage = injections.usage(scopes=scopes) if shows_injections else None
     cards = [
         *_memory_cards(stats, maintains=is_owner(user)),
         *_reviews(scopes),
@@ -137,7 +136,7 @@ def _waiting() -> Iterable[Number]:
         yield Number("texts in the spool", f"{waiting:,}", "", "taken in within a minute")
 
 
-def _injection_cards(usage: Usage) -> Iterable[Number]:
+def _injection_cards(usage: injections.Usage) -> Iterable[Number]:
     week = (clock.now() - timedelta(days=7)).astimezone(UTC)
     yield Number(
         "injections, 7 days", f"{usage.last_7_days:,}", _list(INJECTIONS, at__gte=f"{week:%Y-%m-%dT%H:%M:%SZ}")
@@ -154,7 +153,7 @@ def _memory_breakdowns(stats: listing.Stats) -> Iterable[Breakdown]:
     yield _breakdown("Vectors", vectors, lambda state: _list(MEMORIES, vectors=state, state="all"))
 
 
-def _injection_breakdowns(usage: Usage) -> Iterable[Breakdown]:
+def _injection_breakdowns(usage: injections.Usage) -> Iterable[Breakdown]:
     yield _breakdown("Injections by harness", usage.by_harness, lambda name: _list(INJECTIONS, harness=name))
     yield _breakdown("Injections by hook", usage.by_hook, lambda name: _list(INJECTIONS, hook=name))
 
@@ -180,7 +179,7 @@ def _chart(scopes: Iterable[str], *, shows_injections: bool) -> Chart:
     first = today - timedelta(days=DAYS - 1)
     since = datetime(first.year, first.month, first.day, tzinfo=UTC)
     stored = overview.stored_per_day(scopes=scopes, since=since)
-    series = [stored, *([telemetry.per_day(scopes=scopes, since=since)] if shows_injections else [])]
+    series = [stored, *([injections.per_day(scopes=scopes, since=since)] if shows_injections else [])]
     on = [first + timedelta(days=number) for number in range(DAYS)]
     days = [Day(day, tuple(counts.get(day, 0) for counts in series)) for day in on]
     names = ("memories stored", "injections")[: len(series)]

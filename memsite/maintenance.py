@@ -17,7 +17,7 @@ from memories.transfer.appending import appending
 from memories.truth import judges, judging
 from memsite import background, spool
 from memsite.env import beside
-from telemetry import services as telemetry
+from telemetry import retention
 
 RETRY_SECONDS = 60.0
 ROUND_SECONDS = 60.0
@@ -30,9 +30,9 @@ def purge(*, actor: str, archive: Path | None = None, progress: Progress | None 
 
     What has expired is appended to the file `archive` first; if it cannot be written, nothing more is removed.
     """
-    telemetry.purge(now=clock.now())
+    retention.purge(now=clock.now())
     spool.scrub()
-    scrub = (telemetry.forget_queries,)
+    scrub = (retention.forget_queries,)
     if archive is None:
         return lifecycle.purge(actor=actor, scrub=scrub, progress=progress)
     with appending(archive) as append:

@@ -23,7 +23,7 @@ from memsite.api.schemas import (
     RecallOut,
     RememberedOut,
 )
-from telemetry import services as telemetry
+from telemetry import sessions
 
 router = Router()
 
@@ -60,11 +60,11 @@ def recall_memories(request: HttpRequest, body: RecallIn) -> RecallOut:
     return RecallOut.of(recalled, known_fingerprint=context.fingerprint or body.fingerprint or "")
 
 
-def _context(body: RecallIn, *, scope: str) -> telemetry.Context:
+def _context(body: RecallIn, *, scope: str) -> sessions.Context:
     """What the session has in its context already; without a session, or when searching, nothing is left out."""
     if body.mode != "inject" or not body.session:
-        return telemetry.Context()
-    return telemetry.next_prompt(scope=scope, harness=body.harness or "", session=body.session, reset=body.reset)
+        return sessions.Context()
+    return sessions.next_prompt(scope=scope, harness=body.harness or "", session=body.session, reset=body.reset)
 
 
 class MemoryFilters(Schema):

@@ -21,7 +21,7 @@ from memsite.api.schemas import (
     VectorTotalsOut,
 )
 from memsite.spool import spool_state
-from telemetry import services as telemetry
+from telemetry import injections
 
 router = Router()
 
@@ -32,8 +32,8 @@ def report_injection(request: HttpRequest, body: ReportIn) -> Status[ReportOut]:
     scope = who.scope(request, body.scope)
     given = body.model_dump(include={"harness", "hook", "session", "query", "fingerprint"}, exclude_none=True)
     project = project_to_write(body.project, cwd=body.cwd, scope=scope)
-    report = telemetry.Report(scope=scope, project=project, uids=body.uids, chars=body.chars, **given)
-    return Status(202, ReportOut(accepted=telemetry.report(report)))
+    report = injections.Report(scope=scope, project=project, uids=body.uids, chars=body.chars, **given)
+    return Status(202, ReportOut(accepted=injections.report(report)))
 
 
 @router.get("/api/injections", response=InjectionPageOut, summary="Injections, newest first")
@@ -48,7 +48,7 @@ def list_injections(
     listing.check_page(limit, offset)
     reached = who.scope(request, scope)
     wanted = project_to_read(project, cwd=None, scope=reached)
-    found = telemetry.injections(
+    found = injections.visible(
         scopes=[reached], harness=harness or None, project=None if wanted == ANY_PROJECT else wanted
     )
     items = [
@@ -65,7 +65,7 @@ def list_injections(
 def read_stats(request: HttpRequest) -> StatsOut:
     scopes = who.principal(request).scopes
     stats = listing.stats(scopes=scopes)
-    usage = telemetry.usage(scopes=scopes)
+    usage = injections.usage(scopes=scopes)
     embedder = embedders.describe()
     most = [MostInjectedOut(uid=uid, count=count) for uid, count in usage.most_injected]
     return StatsOut(

@@ -24,8 +24,7 @@ from memsite.harnesses.asked import asked_to_keep
 from memsite.harnesses.base import Event, Harness, Json, Turn, typed
 from memsite.harnesses.transcripts import Tail, pieces, turns
 from memsite.hook import transcript_tail
-from telemetry import services as telemetry
-from telemetry import sessions
+from telemetry import injections, sessions
 
 LARGEST_BLOCK = 9000
 """Characters: two harnesses replace what is longer than 10,000 by a stump."""
@@ -90,7 +89,7 @@ def _prompt(hook: Hook) -> dict[str, Any]:
     if hook.chat_capture and not kept:
         for statement in stated.stated(text):
             candidates.propose(statement.text, cwd=hook.cwd, **hook.place)
-    context = telemetry.next_prompt(**hook.place)
+    context = sessions.next_prompt(**hook.place)
     if hook.event not in hook.harness.told:
         return hook.harness.silence(hook.event)
     return _told(hook, text, exclude=context.uids | kept)
@@ -129,8 +128,8 @@ def _told(hook: Hook, query: str, *, exclude: frozenset[str]) -> dict[str, Any]:
     return hook.harness.answer(hook.event, recalled.block.text)
 
 
-def _injection(hook: Hook, recalled: Recalled, query: str) -> telemetry.Report:
-    return telemetry.Report(
+def _injection(hook: Hook, recalled: Recalled, query: str) -> injections.Report:
+    return injections.Report(
         **hook.place,
         hook=hook.event.value,
         project="" if recalled.project == ANY_PROJECT else recalled.project,
@@ -141,9 +140,9 @@ def _injection(hook: Hook, recalled: Recalled, query: str) -> telemetry.Report:
     )
 
 
-def _record(injection: telemetry.Report) -> None:
+def _record(injection: injections.Report) -> None:
     try:
-        telemetry.report(injection, most_wait_ms=telemetry.MOST_WAIT_MS)
+        injections.report(injection, most_wait_ms=sessions.MOST_WAIT_MS)
     except OperationalError as error:  # the prompt does not wait for another writer
         log.info("An injection was not recorded: %s", error)
 

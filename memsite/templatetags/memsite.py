@@ -5,7 +5,7 @@ from typing import Any
 
 from django import template
 
-from telemetry import services as telemetry
+from telemetry import injections
 
 register = template.Library()
 INJECTIONS_SHOWN = 10
@@ -21,5 +21,5 @@ def injections_of(uid: str, user: Any) -> dict[str, Any]:
     """The last injections of a memory, for who may see injections."""
     if not user.has_perm("telemetry.view_injection"):
         return {"may_see": False}
-    found = telemetry.of_memory(uid)
+    found = injections.of_memory(uid)
     return {"may_see": True, "uid": uid, "injections": list(found[:INJECTIONS_SHOWN]), "total": found.count()}

@@ -12,7 +12,7 @@ from memories.edit import edit
 from memories.models import Memory
 from memories.recall import Question, recall
 from memories.remember import Draft, remember
-from telemetry import services as telemetry
+from telemetry import injections, sessions
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -20,7 +20,7 @@ WARM: dict[str, Callable[[], object]] = {
     "nothing": lambda: connection.cursor().close(),
     "list": lambda: listing.page(listing.Filters(scope="default")),
     "recall": lambda: recall(Question(query="parrot", mode="search")),
-    "prompt": lambda: telemetry.next_prompt(scope="default", harness="", session="s"),
+    "prompt": lambda: sessions.next_prompt(scope="default", harness="", session="s"),
 }
 THEN: dict[str, Callable[[str], object]] = {
     "remember": lambda uid: remember(Draft(content="The owl is brown.")),
@@ -32,7 +32,7 @@ THEN: dict[str, Callable[[str], object]] = {
     "restore": lambda uid: lifecycle.restore(GONE[0], actor="me"),
     "purge": lambda uid: lifecycle.purge(actor="me"),
     "reindex": lambda uid: lifecycle.reindex(),
-    "report": lambda uid: telemetry.report(telemetry.Report(scope="default", session="s", uids=[uid])),
+    "report": lambda uid: injections.report(injections.Report(scope="default", session="s", uids=[uid])),
 }
 GONE: list[str] = []
 

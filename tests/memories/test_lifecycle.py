@@ -12,7 +12,7 @@ from memories.listing import Filters
 from memories.models import AuditEntry, Memory, Reason
 from memories.recall import Question, recall
 from memories.truth.chains import chain_of
-from telemetry import services as telemetry
+from telemetry import injections
 from tests.memories.conftest import Versions, found
 
 pytestmark = pytest.mark.django_db
@@ -36,7 +36,7 @@ def test_what_is_forgotten_is_in_no_answer(remembered: Callable[..., Memory]) ->
         assert listing.page(Filters(scope="default", state=state)).total == 0
     with pytest.raises(NotFound):
         lifecycle.find(memory.uid)
-    assert telemetry.report(telemetry.Report(scope="default", uids=[memory.uid])) == 0
+    assert injections.report(injections.Report(scope="default", uids=[memory.uid])) == 0
     assert actions(memory.uid) == ["store", "forget"]
 
 

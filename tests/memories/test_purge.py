@@ -19,7 +19,7 @@ from memories.lifecycle import Selection
 from memories.models import AuditEntry, Conflict, Memory, Passage
 from memories.remember import Draft, remember
 from memories.truth.chains import chain_of
-from telemetry import services as telemetry
+from telemetry import injections, retention
 from telemetry.models import Injection
 from tests.memories.conftest import Versions, found
 
@@ -154,7 +154,7 @@ def _forget_invented_words() -> list[str]:
     for word in words:
         uid = remember(Draft(content=f"the bird is called {word} in the zoo", tags=["bird"])).uid
         assert uid
-        telemetry.report(telemetry.Report(scope="default", query=f"what about {word}?", uids=[uid], harness="codex"))
+        injections.report(injections.Report(scope="default", query=f"what about {word}?", uids=[uid], harness="codex"))
         lifecycle.forget(uid, actor="ada")
     assert len(_left_of(words)) == len(words)
     return words
@@ -166,7 +166,7 @@ def test_no_byte_of_a_purged_memory_is_left_on_disk(remembered: Callable[..., Me
         remembered(f"a kept memory about birds, number {number}")
     words = _forget_invented_words()
 
-    purged = lifecycle.purge(actor="ada", scrub=[telemetry.forget_queries])
+    purged = lifecycle.purge(actor="ada", scrub=[retention.forget_queries])
 
     assert (purged.forgotten, purged.scrubbed, purged.reason) == (200, True, "")
     assert _left_of(words) == []
@@ -180,7 +180,7 @@ def test_with_a_reader_in_the_way_the_next_purge_finishes_the_work() -> None:
     words = _forget_invented_words()
 
     with reader():
-        purged = lifecycle.purge(actor="ada", scrub=[telemetry.forget_queries])
+        purged = lifecycle.purge(actor="ada", scrub=[retention.forget_queries])
         assert (purged.forgotten, purged.scrubbed) == (200, False)
         assert purged.reason
         assert _left_of(words)
@@ -200,7 +200,7 @@ def test_a_purge_that_was_interrupted_is_finished_by_the_next(monkeypatch: pytes
     with monkeypatch.context() as patch:
         patch.setattr(lifecycle, "_scrub", killed)
         with pytest.raises(KeyboardInterrupt):
-            lifecycle.purge(actor="ada", scrub=[telemetry.forget_queries])
+            lifecycle.purge(actor="ada", scrub=[retention.forget_queries])
 
     assert lifecycle.purge(actor="ada").scrubbed
     assert _left_of(words) == []
@@ -218,7 +218,7 @@ def test_000_memories_can_be_forgotten_and_purged_at_once() -> None:
 
     lifecycle.forget_all(Selection(scope="default").memories(), actor="ada")
     purged = lifecycle.purge(
-        actor="ada", scrub=[telemetry.forget_queries], progress=lambda done, total: steps.append((done, total))
+        actor="ada", scrub=[retention.forget_queries], progress=lambda done, total: steps.append((done, total))
     )
 
     assert (purged.forgotten, purged.scrubbed) == (40_000, True)

@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from memories.models import Memory
-from telemetry.services import Report, report
+from telemetry.injections import Report, report
 from tests.memories.admin.pages import NASTY, page
 from tests.memsite.admin.conftest import logged_in
 

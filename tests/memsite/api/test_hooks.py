@@ -11,7 +11,7 @@ from django.db import OperationalError
 
 from memories.models import AuditEntry, Candidate, Memory
 from memsite.harnesses import events
-from telemetry import services as telemetry
+from telemetry import injections
 from telemetry.models import HarnessSession, Injection
 from tests.memsite.api.conftest import Rest
 from tests.planted import SECRETS
@@ -93,7 +93,7 @@ def test_a_prompt_does_not_wait_for_its_record(rest: Rest, monkeypatch: pytest.M
     def locked(*args: object, **options: object) -> None:
         raise OperationalError("database is locked")
 
-    monkeypatch.setattr(telemetry, "_report", locked)
+    monkeypatch.setattr(injections, "_report", locked)
     assert FACT in json.dumps(prompt(rest))
 
 

@@ -1,31 +1,18 @@
-"""What a session has in its context, and the record of what was injected."""
+"""The record of what was injected, and what it says."""
 
 import contextlib
-import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
-from django.db import IntegrityError, OperationalError, transaction
+from django.db import transaction
 from django.db.models import Count, QuerySet, Sum, TextField
 from django.db.models.functions import Cast, Substr
 
 from memories import clock, injected, search
-from memories.conf import config
 from memories.draft import remark
 from memories.places import label
 from telemetry.models import HarnessSession, InjectedMemory, Injection
-
-MOST_WAIT_MS = 200
-log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Context:
-    """`uids` are still in the session's context, `fingerprint` is that of the last block reported in it."""
-
-    uids: frozenset[str] = frozenset()
-    fingerprint: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,41 +28,6 @@ class Report:
     uids: Sequence[str] = ()
     chars: int = 0
     fingerprint: str = ""
-
-
-def next_prompt(*, scope: str, harness: str, session: str, reset: bool = False) -> Context:
-    """Count one more prompt of a session and say what its context holds; `reset` starts the context afresh.
-
-    A prompt never waits for a writer: if the count cannot be kept at once it is not kept.
-    """
-    now = clock.now()
-    harness, session = label(harness, name="harness"), label(session, name="session")
-    if not session:
-        return Context()
-    row = HarnessSession(scope=scope, harness=harness, session=session, context_started_at=now)
-    row = HarnessSession.objects.filter(scope=scope, harness=harness, session=session).first() or row
-    row.prompts += 1
-    row.last_seen = now
-    if reset:
-        row.context_started_at = now
-    changed = ["prompts", "last_seen", *(["context_started_at"] if reset else [])]
-    try:
-        with search.patience(MOST_WAIT_MS), transaction.atomic():
-            row.save(update_fields=changed if row.pk else None)
-    except (OperationalError, IntegrityError) as error:
-        log.info("A prompt of a session was not counted: %s", error)
-    return Context() if reset else _context(row)
-
-
-def _context(row: HarnessSession) -> Context:
-    held = Injection.objects.filter(
-        scope=row.scope, harness=row.harness, session=row.session, at__gte=row.context_started_at
-    )
-    if config().reinject_after:
-        held = held.filter(prompt__gt=row.prompts - config().reinject_after)
-    uids = InjectedMemory.objects.filter(injection__in=held).values_list("memory_uid", flat=True)
-    last = held.values_list("fingerprint", flat=True).first()
-    return Context(frozenset(uids), last or "")
 
 
 def report(injection: Report, *, most_wait_ms: int | None = None) -> int:
@@ -148,7 +100,7 @@ def _not_yet_injected(injection: Report, uids: Iterable[str]) -> list[str]:
     return [uid for uid in uids if uid not in seen]
 
 
-def injections(
+def visible(
     *, scopes: Iterable[str] = (), harness: str | None = None, project: str | None = None
 ) -> QuerySet[Injection]:
     """Injections newest first, within some scopes (none named: all)."""
@@ -171,7 +123,7 @@ class Usage:
 
 
 def usage(*, scopes: Iterable[str] = ()) -> Usage:
-    found = injections(scopes=scopes).order_by().prefetch_related(None)
+    found = visible(scopes=scopes).order_by().prefetch_related(None)
     chars = found.aggregate(sum=Sum("chars"))["sum"] or 0
     counts = {
         name: dict(found.values_list(name).annotate(n=Count("pk")).order_by("-n", name)) for name in ("harness", "hook")
@@ -190,30 +142,11 @@ def usage(*, scopes: Iterable[str] = ()) -> Usage:
 
 def per_day(*, scopes: Iterable[str] = (), since: datetime) -> dict[date, int]:
     """How many injections there were, by the day in UTC."""
-    found = injections(scopes=scopes).order_by().prefetch_related(None).filter(at__gte=since)
+    found = visible(scopes=scopes).order_by().prefetch_related(None).filter(at__gte=since)
     day = Substr(Cast("at", TextField()), 1, 10)  # TruncDate calls a function of Python for every row
     return {date.fromisoformat(day): count for day, count in found.values_list(day).annotate(n=Count("pk"))}
 
 
 def of_memory(uid: str) -> QuerySet[Injection]:
     """The injections that a memory was part of, newest first."""
-    return injections().prefetch_related(None).filter(memories__memory_uid=uid)
-
-
-def forget_queries(uids: Sequence[str]) -> None:
-    """Blank the query of every injection that named one of the memories, which are being purged."""
-    Injection.objects.filter(pk__in=_naming(uids)).exclude(query="").update(query="")
-
-
-def _naming(uids: Sequence[str]) -> QuerySet[InjectedMemory, int]:
-    return InjectedMemory.objects.filter(memory_uid__in=uids).values_list("injection_id", flat=True)
-
-
-def purge(*, now: datetime) -> int:
-    """Remove records of injections past MEMORY_TTL_INJECTION_DAYS. Returns how many."""
-    if not config().ttl_injection_days:
-        return 0
-    oldest = now - timedelta(days=config().ttl_injection_days)
-    old = Injection.objects.filter(at__lt=oldest)
-    InjectedMemory.objects.filter(injection__in=old).delete()
-    return old.delete()[0]
+    return visible().prefetch_related(None).filter(memories__memory_uid=uid)

@@ -1,5 +1,6 @@
 import contextlib
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -7,8 +8,11 @@ from django.db import connection
 
 from memories import clock, lifecycle
 from memories.models import Memory
+from telemetry import sessions
+from telemetry.injections import Report, report, usage, visible
 from telemetry.models import HarnessSession, InjectedMemory, Injection
-from telemetry.services import Report, forget_queries, injections, next_prompt, purge, report, usage
+from telemetry.retention import forget_queries, purge
+from telemetry.sessions import next_prompt
 
 pytestmark = pytest.mark.django_db
 SESSION = {"scope": "default", "harness": "codex", "session": "s1"}
@@ -197,10 +201,10 @@ def test_injections_are_listed_newest_first_within_scopes(parrot, remembered):
     inject(parrot, query="two", harness="claude", project="acme/shop")
     inject(theirs, query="three", scope="team")
 
-    assert [row.query for row in injections()] == ["three", "two", "one"]
-    assert [row.query for row in injections(scopes=["default"])] == ["two", "one"]
-    assert [row.query for row in injections(harness="codex")] == ["three", "one"]
-    assert [row.query for row in injections(project="acme/shop")] == ["two"]
+    assert [row.query for row in visible()] == ["three", "two", "one"]
+    assert [row.query for row in visible(scopes=["default"])] == ["two", "one"]
+    assert [row.query for row in visible(harness="codex")] == ["three", "one"]
+    assert [row.query for row in visible(project="acme/shop")] == ["two"]
 
 
 def test_usage_in_numbers(parrot, remembered, freeze):
@@ -233,7 +237,7 @@ def test_the_queries_of_purged_memories_are_blanked_and_the_records_stay(parrot,
 
     forget_queries([parrot.uid])
 
-    assert [row.query for row in injections()] == ["the owl only", ""]
+    assert [row.query for row in visible()] == ["the owl only", ""]
     assert InjectedMemory.objects.count() == 3
 
 
@@ -248,10 +252,36 @@ def test_old_records_are_removed(parrot, configure, freeze):
     configure(ttl_injection_days=30)
     assert purge(now=clock.now()) == 1
 
-    assert [row.query for row in injections()] == ["new"]
+    assert [row.query for row in visible()] == ["new"]
     assert InjectedMemory.objects.count() == 1
     assert purge(now=clock.now() + timedelta(days=31)) == 1
     assert Memory.objects.filter(pk=parrot.pk).exists()
+
+
+def test_sessions_that_are_not_seen_any_more_are_removed(parrot, configure, freeze):
+    configure(ttl_injection_days=30)
+    freeze("2026-01-01T00:00:00+00:00")
+    next_prompt(**SESSION)
+    sessions.note_captured(10, **{**SESSION, "session": "captured"})
+    freeze("2026-03-29T12:00:00+00:00")
+    sessions.note_captured(20, **{**SESSION, "session": "captured"})
+
+    purge(now=clock.now())
+
+    assert [row.session for row in HarnessSession.objects.all()] == ["captured"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_hooks_of_a_session_at_once_are_each_counted(monkeypatch):
+    monkeypatch.setattr(sessions, "MOST_WAIT_MS", 20_000)
+
+    def prompt(_):
+        next_prompt(**SESSION)
+        connection.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(prompt, range(20)))
+    assert HarnessSession.objects.get().prompts == 20
 
 
 def test_no_name_of_a_row_shows_a_query(parrot):
