@@ -14,6 +14,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
+from django.db import DatabaseError
 
 from memories.errors import Unauthorized
 from memories.principal import Principal
@@ -197,7 +198,7 @@ def _check_media_type(scope: Scope, headers: Headers) -> None:
     if not has_body and not (given and scope["method"] in ("POST", "PUT", "PATCH")):
         return
     if len(given) != 1 or given[0].split(b";")[0].strip().lower() != b"application/json":
-        raise Refused(415, "not_json", "send Content-Type: application/json (curl --json)")
+        raise Refused(415, "not_json", "Send Content-Type: application/json (with curl: --json).")
 
 
 def _content_length(headers: Headers) -> int:
@@ -217,7 +218,7 @@ def identify(scope: Scope) -> Principal:
         principal = authenticate(values[0].decode("latin-1") if len(values) == 1 else None)
     except Unauthorized as error:
         raise _unauthorized(str(error)) from None
-    except Exception:
+    except DatabaseError:
         logger.exception("Authentication failed")
         raise Refused(503, "store_unavailable", "The database cannot be read now.") from None
     # The last token may be revoked while the service listens to the network.

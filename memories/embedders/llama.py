@@ -1,18 +1,16 @@
 """A local GGUF model through llama-cpp-python: loaded at first use, once a process, in a thread of its own."""
 
 import logging
-import os
-import shutil
-import subprocess
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from memories import gguf
 from memories.embedders.base import EmbeddingFailed, State, Vectors, normalised
 from memories.embedders.profiles import Profile, profile_of
 
@@ -20,8 +18,6 @@ BATCH = 8
 """Texts for which the model is taken: a prompt waits no longer than for one batch of a backfill."""
 MOST_TOKENS = 2048
 """Of one text: passages are short, and a longer context costs memory for nothing."""
-EVERY_LAYER = -1
-SMI_SECONDS = 5.0
 QUERIES_KEPT = 512
 _POOLING = {"mean": 1, "cls": 2, "last": 3}
 _FROM_METADATA = -1
@@ -139,14 +135,11 @@ class LlamaEmbedder:
 
     def _open(self, device: str) -> Any:
         """The model on a device, tried with one text; on the CPU if a GPU does not really hold it."""
-        # Threads that wait for work by spinning starve each other where other programs use the cores.
-        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+        metadata = gguf.metadata(self._path)
         from llama_cpp import Llama  # noqa: PLC0415 - an extra, and slow to import
 
-        metadata = Llama(model_path=str(self._path), vocab_only=True, verbose=False).metadata
         self._profile = profile_of(metadata.get("general.name", ""), self._path.stem)
-        context = int(metadata.get(f"{metadata.get('general.architecture')}.context_length", MOST_TOKENS))
-        tokens = min(context, MOST_TOKENS)
+        tokens = gguf.context_length(metadata, most=MOST_TOKENS)
 
         def open_on(layers: int) -> Any:
             model = Llama(
@@ -162,31 +155,5 @@ class LlamaEmbedder:
             model.embed(["probe"], normalize=False)
             return model
 
-        model, self._device = on_device(device, open_on)
+        model, self._device = gguf.on_device(device, open_on, what="the embedding model")
         return model
-
-
-def on_device(device: str, open_on: Callable[[int], Any]) -> tuple[Any, str]:
-    """A model and where it is: on the GPU only if that is wanted, works, and is seen in the GPU's memory."""
-    if device == "cuda":
-        try:
-            model = open_on(EVERY_LAYER)
-            if holds_gpu_memory(os.getpid()):
-                return model, "cuda"
-            logger.warning("The GPU does not hold the embedding model, it runs on the CPU")
-        except Exception as error:  # noqa: BLE001 - whatever a driver raises
-            logger.warning("The GPU cannot run the embedding model, it runs on the CPU: %s", error)
-    return open_on(0), "cpu"
-
-
-def holds_gpu_memory(pid: int) -> bool:
-    """Whether nvidia-smi lists a process among those that hold memory of a GPU."""
-    program = shutil.which("nvidia-smi")
-    if program is None:
-        return False
-    command = [program, "--query-compute-apps=pid", "--format=csv,noheader"]
-    try:
-        listed = subprocess.run(command, capture_output=True, text=True, timeout=SMI_SECONDS, check=True)  # noqa: S603
-    except (OSError, subprocess.SubprocessError):
-        return False
-    return str(pid) in listed.stdout.split()

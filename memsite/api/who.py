@@ -7,13 +7,13 @@ from django.http import HttpRequest
 
 from memories import lifecycle
 from memories.places import label
-from memories.principal import ANYONE, Principal
+from memories.principal import Principal
 
 
 def principal(request: HttpRequest) -> Principal:
-    """As the guard found it; in process (tests, commands) there is no guard and so no limit."""
-    scope = getattr(request, "scope", {})
-    return cast("Principal", scope.get("memories.principal", ANYONE))
+    """As the application found it before any view; a request that did not pass there fails."""
+    scope = request.scope  # type: ignore[attr-defined]  # each is an ASGIRequest
+    return cast("Principal", scope["memories.principal"])
 
 
 def writer(request: HttpRequest) -> Principal:

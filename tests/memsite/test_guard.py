@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import OperationalError
+from django.db import DatabaseError, OperationalError
 
 from memories.principal import Principal
 from memsite import guard
@@ -70,7 +70,7 @@ def test_visitors_are_refused_where_others_reach_the_service(configure: Callable
     assert ask(server=None).status == 200
 
 
-@pytest.mark.parametrize("error", [OperationalError("locked"), RuntimeError("x")])
+@pytest.mark.parametrize("error", [OperationalError("locked"), DatabaseError("locked")])
 def test_authentication_that_fails_lets_nobody_in(
     monkeypatch: pytest.MonkeyPatch, error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -2,14 +2,13 @@
 
 import json
 import logging
-import os
 import time
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from memories.embedders.llama import on_device
+from memories import gguf
 from memories.truth.judges.asking import LONGEST_ANSWER, LONGEST_REASON, Asking, Question
 from memories.truth.judges.base import JudgeAway, JudgeFailed
 from memories.truth.judges.bounded import LATE, Bounded
@@ -79,21 +78,15 @@ class LlamaJudge(Asking):
             raise JudgeAway(self._failure)
 
     def _open(self) -> Any:
-        # Threads that wait for work by spinning starve each other where other programs use the cores.
-        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+        tokens = gguf.context_length(gguf.metadata(self._path), most=MOST_TOKENS)
         from llama_cpp import Llama  # noqa: PLC0415 - an extra, and slow to import
 
-        metadata = Llama(model_path=str(self._path), vocab_only=True, verbose=False).metadata
-        context = int(metadata.get(f"{metadata.get('general.architecture')}.context_length", MOST_TOKENS))
-
         def open_on(layers: int) -> Any:
-            model = Llama(
-                model_path=str(self._path), n_ctx=min(context, MOST_TOKENS), n_gpu_layers=layers, verbose=False
-            )
+            model = Llama(model_path=str(self._path), n_ctx=tokens, n_gpu_layers=layers, verbose=False)
             model.create_completion("probe", max_tokens=1)
             return model
 
-        return on_device(self._device, open_on)[0]
+        return gguf.on_device(self._device, open_on, what="the judge")[0]
 
 
 def _prompt(model: Any, question: Question) -> str:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from memories.embedders import EmbeddingFailed
-from memories.embedders.llama import LlamaEmbedder, holds_gpu_memory, on_device
+from memories.embedders.llama import LlamaEmbedder
+from memories.gguf import holds_gpu_memory, on_device
 from tests.memories.embedders import fakes
 
 GPU, CPU = -1, 0
@@ -35,7 +36,7 @@ def gguf(tmp_path: Path) -> Path:
 
 def opened_on(device: str) -> tuple[list[int], str]:
     opened: list[int] = []
-    _, used = on_device(device, opened.append)
+    _, used = on_device(device, opened.append, what="it")
     return opened, used
 
 
@@ -60,7 +61,7 @@ def test_no_nvidia_smi() -> None:
 
 
 def test_an_nvidia_smi_that_hangs(smi: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memories.embedders.llama.SMI_SECONDS", 0.1)
+    monkeypatch.setattr("memories.gguf.SMI_SECONDS", 0.1)
     smi("while :; do :; done")
     assert not holds_gpu_memory(os.getpid())
 
@@ -80,7 +81,7 @@ def test_a_driver_that_raises() -> None:
             raise OSError("libcuda.so.1: no such file")
         return "model"
 
-    assert on_device("cuda", open_on) == ("model", "cpu")
+    assert on_device("cuda", open_on, what="it") == ("model", "cpu")
     assert opened == [GPU, CPU]
 
 
@@ -89,7 +90,7 @@ def test_a_model_that_no_device_runs_is_the_callers_error() -> None:
         raise ValueError(layers)
 
     with pytest.raises(ValueError, match="0"):
-        on_device("cuda", open_on)
+        on_device("cuda", open_on, what="it")
 
 
 def on_gpu(gguf: Path) -> LlamaEmbedder:

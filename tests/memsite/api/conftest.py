@@ -9,9 +9,13 @@ from typing import Any
 import httpx2
 import pytest
 from django.core.cache import cache
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.test import Client
+from django.test.client import ClientHandler
 
 from memories import tokens
+from memories.principal import ANYONE
 from memsite.asgi import make_application
 
 JSON = "application/json"
@@ -83,9 +87,23 @@ def encoded(body: Any) -> bytes:
     return b"" if body is None else json.dumps(body).encode()
 
 
+class AsAnyone(ClientHandler):
+    """Stands for what comes before the views."""
+
+    def get_response(self, request: HttpRequest) -> HttpResponseBase:
+        request.scope = {"memories.principal": ANYONE}  # type: ignore[attr-defined]
+        return super().get_response(request)
+
+
+def views_alone(*, raise_request_exception: bool = True) -> Client:
+    client = Client(raise_request_exception=raise_request_exception)
+    client.handler = AsAnyone(enforce_csrf_checks=False)
+    return client
+
+
 class Views(Rest):
     def __init__(self) -> None:
-        self.client = Client()
+        self.client = views_alone()
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
         response = self.client.generic(method, path, encoded(body), JSON, headers=headers)

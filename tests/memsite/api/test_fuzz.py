@@ -5,13 +5,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memories import lifecycle
 from memories.models import Memory
 from memories.remember import Draft, remember
+from tests.memsite.api.conftest import views_alone
 
 pytestmark = pytest.mark.django_db
 TEXT = st.text() | st.sampled_from(
@@ -88,7 +88,7 @@ def a_few_of(fields: dict[str, Any], **given: Any) -> st.SearchStrategy[dict[str
 
 
 def status(method: str, path: str, body: Any = None) -> int:
-    client = Client(raise_request_exception=False)
+    client = views_alone(raise_request_exception=False)
     return client.generic(method, path, json.dumps(body), "application/json").status_code
 
 
@@ -147,7 +147,7 @@ def test_a_listing_never_faults(query: dict[str, Any], path: str) -> None:
     st.binary() | ANY.map(json.dumps).map(str.encode),
 )
 def test_a_body_of_any_bytes_never_faults(path: str, body: bytes) -> None:
-    client = Client(raise_request_exception=False)
+    client = views_alone(raise_request_exception=False)
     assert client.generic("POST", path, body, "application/json").status_code < 500
 
 
