@@ -118,6 +118,7 @@ class Memory(models.Model):
             models.Index("scope", "project", F("updated_at").desc(), name="memory_by_project"),
             models.Index(F("updated_at").desc(), F("id").desc(), name="memory_newest"),
             models.Index("scope", "session", name="memory_by_session"),
+            models.Index("content_hash", name="memory_by_text"),
         ]
 
     def __str__(self) -> str:
@@ -126,7 +127,7 @@ class Memory(models.Model):
 
 
 class Passage(models.Model):
-    memory = models.ForeignKey(Memory, models.CASCADE, related_name="passages")
+    memory = models.ForeignKey(Memory, models.CASCADE, related_name="passages", db_index=False)
     position = models.PositiveIntegerField()
     start = models.PositiveIntegerField()
     end = models.PositiveIntegerField()
@@ -164,7 +165,7 @@ class Conflict(models.Model):
         CONFIRMED = "confirmed"
         REJECTED = "rejected"
 
-    older = models.ForeignKey(Memory, models.CASCADE, related_name="newer_conflicts")
+    older = models.ForeignKey(Memory, models.CASCADE, related_name="newer_conflicts", db_index=False)
     newer = models.ForeignKey(Memory, models.CASCADE, related_name="older_conflicts")
     similarity = models.FloatField()
     verdict = models.CharField(max_length=16, choices=Verdict, default=Verdict.PENDING)
@@ -198,7 +199,7 @@ class AuditEntry(models.Model):
 
     class Meta:
         verbose_name_plural = "audit entries"
-        ordering: ClassVar = ["-at", "-pk"]
+        ordering: ClassVar = ["-pk"]
 
     def __str__(self) -> str:
         return f"{self.action} {self.memory_uid}".strip()
@@ -224,7 +225,7 @@ class AccessToken(models.Model):
 class Grant(models.Model):
     """A scope that an admin user who is no superuser may see."""
 
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memory_grants")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memory_grants", db_index=False)
     scope = label_field()
 
     class Meta:

@@ -53,7 +53,7 @@ class Injection(models.Model):
 class InjectedMemory(models.Model):
     """One memory of an injection. The uid stays when the memory is purged."""
 
-    injection = models.ForeignKey(Injection, models.CASCADE, related_name="memories")
+    injection = models.ForeignKey(Injection, models.CASCADE, related_name="memories", db_index=False)
     memory_uid = models.CharField(max_length=32, db_index=True)
 
     class Meta:

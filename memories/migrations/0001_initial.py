@@ -45,7 +45,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'audit entries',
-                'ordering': ['-at', '-pk'],
+                'ordering': ['-pk'],
             },
         ),
         migrations.CreateModel(
@@ -125,7 +125,7 @@ class Migration(migrations.Migration):
                 ('decided_by', models.CharField(blank=True, default='', max_length=200)),
                 ('decided_at', models.DateTimeField(blank=True, null=True)),
                 ('newer', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='older_conflicts', to='memories.memory')),
-                ('older', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='newer_conflicts', to='memories.memory')),
+                ('older', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='newer_conflicts', to='memories.memory')),
             ],
             options={
                 'ordering': ['-created_at', '-pk'],
@@ -141,7 +141,7 @@ class Migration(migrations.Migration):
                 ('vector', models.BinaryField()),
                 ('model', models.CharField(max_length=200)),
                 ('text_hash', models.CharField(max_length=64)),
-                ('memory', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='passages', to='memories.memory')),
+                ('memory', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='passages', to='memories.memory')),
             ],
         ),
         migrations.CreateModel(
@@ -162,7 +162,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('scope', models.CharField(max_length=200)),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memory_grants', to=settings.AUTH_USER_MODEL)),
+                ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='memory_grants', to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'constraints': [models.UniqueConstraint(models.F('user'), models.F('scope'), name='grant_unique')],
@@ -179,6 +179,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='memory',
             index=models.Index(models.F('scope'), models.F('session'), name='memory_by_session'),
+        ),
+        migrations.AddIndex(
+            model_name='memory',
+            index=models.Index(models.F('content_hash'), name='memory_by_text'),
         ),
         migrations.AddConstraint(
             model_name='memory',

@@ -55,7 +55,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('memory_uid', models.CharField(db_index=True, max_length=32)),
-                ('injection', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memories', to='telemetry.injection')),
+                ('injection', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='memories', to='telemetry.injection')),
             ],
             options={
                 'verbose_name_plural': 'injected memories',
