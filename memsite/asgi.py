@@ -1,20 +1,18 @@
 """The ASGI application: the guard round admin (full Django), REST (no middleware), MCP and static files."""
 
 import io
-import logging
 import time
 
 from django.apps import apps
 from django.contrib.staticfiles.views import serve as serve_static
 from django.core.asgi import get_asgi_application
-from django.core.exceptions import BadRequest, PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.core.handlers.asgi import ASGIHandler, ASGIRequest
-from django.http import Http404, HttpResponse, HttpResponseNotAllowed
+from django.http import HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 
 from mcpbridge import acting, pool
 from mcpbridge.http import make_mcp_application
-from memories.errors import MemoriesError
+from memsite.api import errors
 from memsite.guard import (
     ADMIN,
     App,
@@ -26,7 +24,6 @@ from memsite.guard import (
     Send,
     body_limit,
     identify,
-    problem,
     send_problem,
 )
 from memsite.version import VERSION
@@ -36,8 +33,6 @@ MCP = "/mcp"
 DOCS = "/api/docs"
 WRITES = frozenset({"/ingest", "/inject/report"})
 """Frequent and short: they queue in the one thread that writes."""
-
-logger = logging.getLogger(__name__)
 
 
 class ApiHandler(ASGIHandler):
@@ -65,14 +60,11 @@ class ApiHandler(ASGIHandler):
             principal = identify(scope)
             response = self.view(ASGIRequest({**scope, "memories.principal": principal}, io.BytesIO(body)))
         except Refused as refused:
-            response = _problem(refused.status, refused.code, refused.detail)
+            response = errors.problem(refused.status, refused.detail, code=refused.code)
             for name, value in refused.headers:
                 response.headers[name.decode()] = value.decode()
-        except Exception as error:
-            status, code, detail = _described(error)
-            if status == 500:
-                logger.exception("%s %s failed", scope["method"], scope["path"])
-            response = _problem(status, code, detail)
+        except Exception as error:  # noqa: BLE001 - whatever a view raises
+            response = errors.answer(error)
         return _rendered(_as_problem(response))
 
     def view(self, request: ASGIRequest) -> HttpResponseBase:
@@ -164,34 +156,14 @@ async def _read(receive: Receive) -> bytes | None:
             return b"".join(parts)
 
 
-def _described(error: Exception) -> tuple[int, str, str]:
-    match error:
-        case MemoriesError():
-            return error.status, error.code, str(error)
-        case Http404():
-            return 404, "not_found", "There is nothing at this address."
-        case PermissionDenied():
-            return 403, "forbidden", "This is not allowed."
-        case RequestDataTooBig():
-            return 413, "too_large", "The body is too long."
-        case BadRequest() | SuspiciousOperation() | UnicodeDecodeError():
-            return 400, "bad_request", "The request cannot be understood."
-    return 500, "internal", "Something went wrong here; the service's log says what."
-
-
 def _as_problem(response: HttpResponseBase) -> HttpResponseBase:
     """Errors that Django or ninja answered in plain text or HTML, as problem+json."""
     if response.status_code < 400 or "json" in response.headers.get("Content-Type", ""):
         return response
-    code = "method_not_allowed" if response.status_code == 405 else "error"
-    better = _problem(response.status_code, code, f"{response.reason_phrase}.")
+    better = errors.problem(response.status_code, f"{response.reason_phrase}.")
     if "Allow" in response.headers:
         better.headers["Allow"] = response.headers["Allow"]
     return better
-
-
-def _problem(status: int, code: str, detail: str) -> HttpResponse:
-    return HttpResponse(problem(status, code, detail), status=status, content_type="application/problem+json")
 
 
 def _rendered(response: HttpResponseBase) -> tuple[int, list[tuple[bytes, bytes]], bytes]:

@@ -59,7 +59,7 @@ def speak() -> NoReturn:
 def _live(env: Env) -> "Live | None":
     from mcpbridge.proxy import Live  # noqa: PLC0415
 
-    service = discovery.read(env.discovery) if env.discovery else None
+    service = discovery.read(env.discovery)
     if service is None or discovery.health(service.url) is None:
         return None
     return Live(service.mcp_url, os.environ.get("MEMORY_PLUGIN_TOKEN") or env.token or service.token)

@@ -51,9 +51,9 @@ def retract(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def read(path: Path) -> Service | None:
+def read(path: Path | None) -> Service | None:
     """The service that a file names, if the file is private to this user and the process lives."""
-    content = _private_text(path)
+    content = _private_text(path) if path else None
     if content is None:
         return None
     try:

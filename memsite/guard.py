@@ -159,6 +159,11 @@ def in_url(host: str) -> str:
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
+def local_url(host: str, port: int) -> str:
+    """Where clients on this machine reach a service that listens on `host`."""
+    return f"http://{in_url('127.0.0.1' if host in EVERY_ADDRESS else host)}:{port}"
+
+
 @functools.lru_cache(maxsize=64)
 def is_loopback(address: str) -> bool:
     """Whether an address of a socket is reachable from this machine only."""
@@ -198,7 +203,7 @@ def _check_media_type(scope: Scope, headers: Headers) -> None:
     if not has_body and not (given and scope["method"] in ("POST", "PUT", "PATCH")):
         return
     if len(given) != 1 or given[0].split(b";")[0].strip().lower() != b"application/json":
-        raise Refused(415, "not_json", "Send Content-Type: application/json (with curl: --json).")
+        raise Refused(415, "not_json", "send Content-Type: application/json (curl --json)")
 
 
 def _content_length(headers: Headers) -> int:

@@ -19,7 +19,7 @@ from mcpbridge import pool
 from memories.errors import MemoriesError
 from memsite import autostart, background, discovery
 from memsite.access import authentication_is_on, login_link
-from memsite.guard import EVERY_ADDRESS, App, in_url, is_loopback
+from memsite.guard import EVERY_ADDRESS, App, in_url, is_loopback, local_url
 from memsite.store import prepare_store
 
 GRACE_SECONDS = 10
@@ -247,7 +247,7 @@ def _check_exposure(listener: socket.socket) -> None:
 def _cannot_bind(host: str, port: int, error: OSError) -> str:
     change = "set MEMORY_PORT or --port to another one (0 = any free one)"
     if error.errno == errno.EADDRINUSE:
-        url = f"http://{in_url('127.0.0.1' if host in EVERY_ADDRESS else host)}:{port}"
+        url = local_url(host, port)
         found = discovery.health(url, seconds=1)
         if found is not None:
             return f"A memory service already runs at {url} (pid {found['pid']}); to run another one, {change}."

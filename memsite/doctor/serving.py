@@ -15,7 +15,7 @@ from memsite import discovery
 from memsite.doctor.finding import Finding, fail, ok, warn
 from memsite.doctor.ports import holder
 from memsite.env import Env
-from memsite.install.wiring import address
+from memsite.guard import local_url
 from memsite.version import VERSION
 
 SECONDS = 2.0
@@ -40,8 +40,8 @@ class Probe:
 
 def probe(env: Env) -> Probe:
     """Ask the service that the discovery file names, else the address of the settings."""
-    running = discovery.read(env.discovery) if env.discovery else None
-    url = running.url if running else address(env)
+    running = discovery.read(env.discovery)
+    url = running.url if running else local_url(env.host, env.port)
     began = time.monotonic()
     try:
         status, body = _get(url, "/health", "")
@@ -108,7 +108,7 @@ def _published(env: Env, found: Probe) -> Iterator[Finding]:
 
 
 def _token(env: Env, found: Probe) -> Iterator[Finding]:
-    running = discovery.read(env.discovery) if env.discovery else None
+    running = discovery.read(env.discovery)
     token = os.environ.get("MEMORY_PLUGIN_TOKEN") or env.token or (running.token if running else "")
     try:
         with_it, _ = _get(found.url, "/api/stats", token)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memsite.env import Env
-from memsite.guard import EVERY_ADDRESS, in_url
+from memsite.guard import local_url
 from memsite.install.jsonc import Json
 
 PACKAGE = Path(__file__).parents[1]
@@ -76,7 +76,7 @@ def wiring(env: Env, *, stdio: bool, authenticated: bool, default_discovery: Pat
         hook=str(HOOK),
         plugin=str(plugin_folder()),
         discovery=str(discovery or ""),
-        mcp_url=address(env) + "/mcp",
+        mcp_url=local_url(env.host, env.port) + "/mcp",
         stdio=stdio,
         server=(*program(), "--stdio"),
         server_env={"MEMORY_DB_PATH": str(env.database)} if elsewhere else {},
@@ -88,11 +88,6 @@ def program() -> tuple[str, ...]:
     """The command `memory-mcp` of this installation, whatever the PATH of who runs it."""
     script = Path(sys.executable).with_name("memory-mcp")
     return (str(script),) if script.is_file() else (sys.executable, "-m", "memsite.cli")
-
-
-def address(env: Env) -> str:
-    host = "127.0.0.1" if env.host in EVERY_ADDRESS else env.host
-    return f"http://{in_url(host)}:{env.port}"
 
 
 def _quoted(path: str) -> str:

@@ -37,7 +37,7 @@ def test_a_body_must_be_json(method: str, framing: str, content_type: str | None
     answer = ask(method, "/ingest", headers, chunks=(b"{}",))
     assert answer.status == status
     if status == 415:
-        assert json.loads(answer.body)["detail"] == "Send Content-Type: application/json (with curl: --json)."
+        assert json.loads(answer.body)["detail"] == "send Content-Type: application/json (curl --json)"
         assert answer.received == 0
 
 

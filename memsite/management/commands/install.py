@@ -8,11 +8,11 @@ from django.conf import settings
 from django.core.management.base import CommandError
 
 from memsite import discovery
+from memsite.guard import local_url
 from memsite.install import kept_settings, service
 from memsite.install.harnesses import Harness
 from memsite.install.installer import Installer, present
 from memsite.install.unreadable import Unreadable
-from memsite.install.wiring import address
 from memsite.management.install_command import SERVICE, InstallCommand, installer, is_authenticated
 
 EPHEMERAL = "archive-v0"
@@ -116,5 +116,6 @@ class Command(InstallCommand):
 
 
 def is_up() -> bool:
-    running = discovery.read(settings.MEMORY.discovery) if settings.MEMORY.discovery else None
-    return discovery.health(running.url if running else address(settings.MEMORY)) is not None
+    running = discovery.read(settings.MEMORY.discovery)
+    url = running.url if running else local_url(settings.MEMORY.host, settings.MEMORY.port)
+    return discovery.health(url) is not None

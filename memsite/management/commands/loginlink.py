@@ -6,7 +6,7 @@ from django.conf import settings
 from memories.errors import NotFound
 from memsite import discovery
 from memsite.access import login_link
-from memsite.guard import EVERY_ADDRESS, in_url
+from memsite.guard import local_url
 from memsite.management.store_command import StoreCommand
 
 
@@ -21,10 +21,9 @@ class Command(StoreCommand):
 
 
 def _address() -> str:
-    running = discovery.read(settings.MEMORY.discovery) if settings.MEMORY.discovery else None
+    running = discovery.read(settings.MEMORY.discovery)
     if running is not None:
         return running.url
     if settings.MEMORY.port == 0:
         raise NotFound("No service runs, and MEMORY_PORT=0 names no address: start it first.")
-    host = "127.0.0.1" if settings.MEMORY.host in EVERY_ADDRESS else settings.MEMORY.host
-    return f"http://{in_url(host)}:{settings.MEMORY.port}"
+    return local_url(settings.MEMORY.host, settings.MEMORY.port)

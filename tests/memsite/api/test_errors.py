@@ -51,7 +51,7 @@ def test_a_client_that_errs_is_told_what_is_wrong(
 def test_a_body_that_is_not_called_json_is_refused(stack: Callable[..., Rest], path: str, media_type: str) -> None:
     answer = stack().post(path, b'{"content": "x", "query": "x", "uids": []}', Content_Type=media_type)
     assert answer.code == (415, "not_json")
-    assert answer.json["detail"] == "Send Content-Type: application/json (with curl: --json)."
+    assert answer.json["detail"] == "send Content-Type: application/json (curl --json)"
 
 
 def test_a_body_that_is_too_long_is_refused(stack: Callable[..., Rest], configure: Callable[..., None]) -> None:
