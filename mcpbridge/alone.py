@@ -9,8 +9,10 @@ from typing import IO
 import anyio
 
 from mcpbridge import acting
+from mcpbridge.caller import Caller, caller, here
 from mcpbridge.server import greeter
 from mcpbridge.stdio import Wire
+from memories import surrogates
 from memories.principal import ANYONE
 
 GREETINGS = {"initialize", "server/discover"}
@@ -30,7 +32,7 @@ class _Lines(anyio.AsyncFile[str]):
             if not (self.is_prepared or _greets(line)):
                 await anyio.to_thread.run_sync(self._prepare)
                 self.is_prepared = True
-            yield line
+            yield surrogates.repaired(line.encode()).decode()
 
 
 def serve(wire: Wire, *, version: str, set_up: Callable[[], None]) -> None:
@@ -39,6 +41,7 @@ def serve(wire: Wire, *, version: str, set_up: Callable[[], None]) -> None:
     The client is greeted at once; after that, `set_up` is called in a thread and makes Django and the database ready.
     """
     acting.principal.set(ANYONE)
+    caller.set(Caller(here()))
     server = greeter(version=version)
 
     def prepare() -> None:

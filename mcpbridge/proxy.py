@@ -9,9 +9,12 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
+
+from mcpbridge.caller import Caller, here
+from memories import surrogates
 
 THREADS = 16
 """Requests under way at a time."""
@@ -46,6 +49,7 @@ class Proxy:
         self._find, self._write = find, write
         self._live: Live | None = find()
         self._version = ""
+        self._caller = Caller(here())
         self._lock = threading.Lock()
         self._open: dict[str, http.client.HTTPConnection] = {}
         self._cancelled: set[str] = set()
@@ -61,12 +65,14 @@ class Proxy:
         executor.shutdown(wait=False, cancel_futures=True)
 
     def _pass(self, line: bytes) -> None:
+        line = surrogates.repaired(line)
         try:
             message = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             self._fail(None, PARSE_ERROR, "This is not JSON.")
             return
         one: Message = message if isinstance(message, dict) else {}
+        self._note_client(one)
         if one.get("method") == "notifications/cancelled":
             self._cancel(one)
         try:
@@ -74,6 +80,8 @@ class Proxy:
                 if _key(one) in self._cancelled:
                     return
                 self._note_version(one, answer)
+                if isinstance(answer, dict) and "error" in answer and answer.get("id") is None and "id" in one:
+                    answer["id"] = one["id"]  # the service could not tell whose request this is
                 self._write(json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
         except (Unreachable, OSError, http.client.HTTPException, ValueError) as error:
             if _key(one) not in self._cancelled and "id" in one:
@@ -113,6 +121,7 @@ class Proxy:
 
     def _headers(self, message: Message, live: Live) -> dict[str, str]:
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        headers |= self._caller.headers()
         if live.token:
             headers["Authorization"] = f"Bearer {live.token}"
         method, parameters = message.get("method"), message.get("params")
@@ -127,6 +136,13 @@ class Proxy:
         elif self._version and method != "initialize":
             headers["MCP-Protocol-Version"] = self._version
         return headers
+
+    def _note_client(self, message: Message) -> None:
+        """The name of the program is told once; the service, which knows no sessions, is sent it with every request."""
+        parameters = message.get("params")
+        told = parameters.get("clientInfo") if isinstance(parameters, dict) else None
+        if message.get("method") == "initialize" and isinstance(told, dict):
+            self._caller = replace(self._caller, client=str(told.get("name", "")))
 
     def _note_version(self, message: Message, answer: Any) -> None:
         if message.get("method") == "initialize" and isinstance(answer, dict):

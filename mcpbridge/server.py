@@ -144,7 +144,10 @@ def greeter(*, version: str) -> MemoryServer:
     ) -> Completion | None:
         from mcpbridge.resources import complete  # noqa: PLC0415
 
-        return await complete(ref, argument)
+        try:
+            return await complete(ref, argument)
+        except MemoriesError as error:
+            raise MCPError(code=INVALID_PARAMS, message=str(error)) from error
 
     return server
 

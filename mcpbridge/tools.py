@@ -7,6 +7,7 @@ from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from mcpbridge import acting, pool
+from mcpbridge.caller import caller
 from mcpbridge.results import Forgotten, History, Listed, Listing, Pair, Pairs, Recall, Run, Stats, Stored
 from memories import lifecycle, listing
 from memories.errors import Rejected
@@ -69,7 +70,7 @@ async def memory_store(
     draft = Draft(
         content=content,
         kind=kind,
-        cwd=cwd,
+        cwd=cwd or caller.get().cwd,
         project=project,
         tags=tags,
         supersedes=supersedes or (),
@@ -98,7 +99,7 @@ async def memory_recall(
     question = Question(
         query=query,
         mode="search",
-        cwd=cwd,
+        cwd=cwd or caller.get().cwd,
         project=project,
         kinds=kinds or (),
         tags=tags or (),
@@ -132,7 +133,12 @@ async def memory_list(
     if uid:
         return Listing(memories=[await pool.run(whole, uid)], total=1)
     wanted = listing.Filters(
-        scope=acting.scope(scope), project=project, cwd=cwd, kind=kind or "", tag=tag or "", state=state
+        scope=acting.scope(scope),
+        project=project,
+        cwd=cwd or caller.get().cwd,
+        kind=kind or "",
+        tag=tag or "",
+        state=state,
     )
     return await pool.run(_page, wanted, limit=limit, offset=offset)
 
@@ -158,7 +164,7 @@ async def memory_history(
         query=query or "",
         since=since,
         until=until,
-        cwd=cwd,
+        cwd=cwd or caller.get().cwd,
         project=project,
     )
     return await pool.run(_history, asked, limit=limit)
@@ -195,7 +201,7 @@ async def memory_consolidate(
     actor, place = who.name or "agent", acting.scope(scope)
     if undo:
         return Run.of(await pool.run(consolidation.undo, undo, actor=actor, scopes=[place]))
-    return Run.of(await pool.run(_consolidate, actor, place, project, cwd, dry_run=dry_run))
+    return Run.of(await pool.run(_consolidate, actor, place, project, cwd or caller.get().cwd, dry_run=dry_run))
 
 
 def _consolidate(
@@ -253,4 +259,4 @@ def _forget(uid: str, *, actor: str, chain: bool) -> lifecycle.Forgotten:
 def _client(ctx: Context) -> str:
     """The name of the agent program, as it told it."""
     info = getattr(ctx.session.client_params, "client_info", None) if ctx.session.client_params else None
-    return info.name if info else ""
+    return info.name if info else caller.get().client

@@ -7,9 +7,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 
-from memories.wrapping import defang, unicode_form
-
-__all__ = ["clean", "clean_label", "content_hash", "defang", "normalised", "poisoned"]
+from memories.wrapping import seen_form, unicode_form
 
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)")
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x85]")
@@ -17,6 +15,13 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 # Control characters, and invisible ones that reorder or hide text: bidirectional overrides and isolates, byte
 # order mark. Joiners (U+200C, U+200D) stay: Persian and emoji need them.
 _REMOVED = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
+_TAG = 0xE0000
+_TAGS = re.compile("[\U000e0020-\U000e007e]")
+"""ASCII that no person sees and a model may read."""
+_UNSEEN_TEXT = re.compile("(\U0001f3f4[\U000e0020-\U000e007f]{1,8})|[\U000e0000-\U000e007f]+")
+"""Tags but those of a flag, such as that of Scotland."""
+_MARKS = re.compile("[*_`~]+")
+"""Of Markdown."""
 
 _AMP = r"&(?:amp;){0,3}"
 _LT = rf"(?:<|{_AMP}(?:lt|\#0{{0,6}}60|\#x0{{0,6}}3c);|\\{{1,4}}u003c)"
@@ -86,16 +91,17 @@ def content_hash(text: str) -> str:
 
 
 def poisoned(text: str) -> str | None:
-    """The name of the first planted order in captured output, if there is one."""
-    lowered = unicode_form(text, form="NFKC").lower()
-    return next((name for name, pattern in _POISONED.items() if pattern.search(lowered)), None)
+    """The name of the first planted order in captured output, if there is one: as a model reads it."""
+    seen = seen_form(_TAGS.sub(lambda tag: chr(ord(tag[0]) - _TAG), text))
+    views = {seen, _MARKS.sub(" ", seen)}
+    return next((name for name, pattern in _POISONED.items() if any(map(pattern.search, views))), None)
 
 
 def _without_controls(text: str) -> str:
     if _SURROGATES.search(text):  # halves of a pair find each other, lone ones become U+FFFD
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     text = _LINE_ENDS.sub("\n", _ANSI.sub("", text))
-    return _REMOVED.sub("", text)
+    return _UNSEEN_TEXT.sub(r"\1", _REMOVED.sub("", text))
 
 
 def _own_blocks(text: str) -> list[_Span]:

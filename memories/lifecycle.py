@@ -1,5 +1,7 @@
 """The end of memories: forgetting and bringing back, purging what is forgotten or expired, and copies of it all."""
 
+import os
+import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -87,9 +89,14 @@ class Selection:
         return Memory.objects.filter(where, deleted_at=None).tagged(tags)
 
 
-def find(uid: str, *, scope: str | None = None) -> Memory:
-    """The memory of a uid that is not forgotten, in a scope if one is given. Raises NotFound."""
+def find(uid: str, *, scope: str | None = None, expired: bool = False) -> Memory:
+    """The memory of a uid that is not forgotten, nor expired unless that is asked for, in a scope if one is given.
+
+    Raises NotFound.
+    """
     memories = Memory.objects.identified([uid]).filter(deleted_at=None)
+    if not expired:
+        memories = memories.unexpired(clock.now())
     memory: Memory | None = (memories.in_scope(scope) if scope else memories).first()
     if memory is None:
         raise NotFound(f"There is no memory {uid[:40]}.")
@@ -108,7 +115,7 @@ def forget(uid: str, *, actor: str, scope: str | None = None, chain: bool = Fals
     """Take a memory out of every read path at once; `chain` takes the versions it replaced too."""
     now = clock.now()
     with transaction.atomic():
-        memory = find(uid, scope=scope)
+        memory = find(uid, scope=scope, expired=True)
         doomed = [memory, *(replaced_by(memory) if chain else [])]
         remade = _mark_forgotten(doomed, spared=[one.pk for one in doomed], actor=actor, now=now)
         ended = conflicts.ended_by(doomed)
@@ -256,12 +263,15 @@ def backup(target: Path) -> Path:
         raise Rejected(f"{target} exists already; a backup never overwrites a file.")
     if not target.parent.is_dir():
         raise Rejected(f"{target.parent} is not a folder.")
-    target.touch(mode=0o600)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    os.close(handle)
     try:
-        search.vendor(connection.vendor).backup(target)
-    except BaseException:
-        target.unlink(missing_ok=True)
-        raise
+        search.vendor(connection.vendor).backup(Path(name))
+        os.link(name, target)  # whole or not at all: half a copy opens as an empty database
+    except FileExistsError:
+        raise Rejected(f"{target} exists already; a backup never overwrites a file.") from None
+    finally:
+        Path(name).unlink(missing_ok=True)
     return target
 
 

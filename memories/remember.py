@@ -54,7 +54,7 @@ def remember(draft: Draft) -> Remembered:
         audit.record("skip", actor=memory.actor, scope=memory.scope, now=now, reason=reason)
         return Remembered(None, "skipped", reason=reason, redacted=prepared.redacted)
     if draft.supersedes:  # before it is compared: whose project, kind and start it has decides with what
-        _inherit(memory, _targets(memory.scope, draft.supersedes), draft)
+        _inherit(memory, _targets(memory.scope, draft.supersedes), draft, now=now)
     embedded = embedding.embed(memory.content)  # outside the transaction: nobody waits for a model
     near = embedding.near_twin(memory, embedded, now=now)
     if near and near.uid in draft.supersedes:  # an edit, if only of its case
@@ -108,7 +108,7 @@ def _store(
     search.refresh_schema()
     targets = _targets(memory.scope, draft.supersedes)
     if targets:
-        _inherit(memory, targets, draft)
+        _inherit(memory, targets, draft, now=now)
     twin = find_twin()
     targets = [target for target in targets if target != twin]
     status: Status = "refreshed" if twin else "created"
@@ -157,21 +157,22 @@ def _targets(scope: str, uids: Sequence[str]) -> list[Memory]:
     return found
 
 
-def _inherit(memory: Memory, targets: list[Memory], draft: Draft) -> None:
+def _inherit(memory: Memory, targets: list[Memory], draft: Draft, *, now: datetime) -> None:
     """What the draft leaves open comes from the oldest target; validity follows the rules of time."""
     first = targets[0]
-    if draft.kind is None:
+    if not draft.kind:
         memory.kind = first.kind
     if draft.tags is None:
         memory.tags = first.tags
-    if draft.project is None:
+    if not draft.project:  # missing, null and "" mean the same
         memory.project = first.project
     if draft.pinned is None:
         memory.pinned = any(target.pinned for target in targets)
     if draft.correction:
         memory.valid_from = first.valid_from
     youngest = targets[-1]
-    if not draft.correction and memory.valid_from < youngest.valid_from:
+    # What holds from later than now was stored while the clock was ahead.
+    if not draft.correction and memory.valid_from < min(youngest.valid_from, now):
         raise Conflict(f"Memory {youngest.uid} holds since {youngest.valid_from:%Y-%m-%d}, after this valid_from.")
 
 

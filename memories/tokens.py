@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from memories import audit, clock
 from memories.errors import Rejected
 from memories.models import AccessToken
+from memories.places import label
 
 PREFIX = "memsite_"
 
@@ -19,11 +20,14 @@ def create(
     name: str, *, scopes: Sequence[str] = (), may_write: bool = True, may_maintain: bool = False, actor: str
 ) -> str:
     """A new bearer token; no scopes means all. It is given once, only its hash is kept. Raises Rejected."""
+    reach = [label(scope, name="scope") for scope in scopes]
+    if not all(reach):
+        raise Rejected("A scope needs a name; leave it out for a token that reaches every scope.")
     token = PREFIX + secrets.token_urlsafe(32)
     row = AccessToken(
         name=name.strip(),
         token_hash=hash_of(token),
-        scopes=list(scopes),
+        scopes=reach,
         may_write=may_write,
         may_maintain=may_maintain,
         created_at=clock.now(),

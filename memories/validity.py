@@ -28,6 +28,8 @@ def close(memory: Memory, *, at: datetime) -> None:
 def refresh(twin: Memory, other: Memory, *, now: datetime) -> None:
     """Make `twin` the stronger of two memories with the same text."""
     stronger = stronger_of(twin, other)
+    if twin.valid_from > now:  # it was stored while the clock was ahead
+        stronger["valid_from"] = now
     for name, value in stronger.items():
         setattr(twin, name, value)
     twin.updated_at = now

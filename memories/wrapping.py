@@ -105,14 +105,14 @@ def _forges(following: str, *, nested: bool) -> bool:
 
     `nested`: what comes after is another `<`, else it is unknown (the end of the text, or a long gap).
     """
-    view = _view(following)
+    view = seen_form(following)
     if _PROTECTED_NAME.match(view):
         return True
     name = _SKIPPED.sub("", _OPEN_ENTITY.sub("", view))
     return name in _BEGINNINGS and (not nested or len(name) > 3)
 
 
-def _view(text: str) -> str:
+def seen_form(text: str) -> str:
     """The text as a careless reader sees it: entities resolved, compatibility forms and case folded."""
     if "&" in text:
         text = html.unescape(html.unescape(text))
@@ -121,7 +121,7 @@ def _view(text: str) -> str:
 
 def _still_forges(text: str) -> bool:
     """A second look at the whole, for what the first misses: entities that spell an entity, long gaps."""
-    view = _view(text)
+    view = seen_form(text)
     if "<" not in view:
         return False
     return bool(_PROTECTED_TAG.search(view)) or _forges(view[view.rindex("<") + 1 :][:_WINDOW], nested=False)

@@ -11,7 +11,9 @@ from django.http import HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 
 from mcpbridge import acting, pool
+from mcpbridge.caller import Caller, caller
 from mcpbridge.http import make_mcp_application
+from memories import surrogates
 from memsite.api import errors
 from memsite.guard import (
     ADMIN,
@@ -99,6 +101,11 @@ class McpHandler:
         except Refused as refused:
             await _refuse(scope, send, refused)
             return
+        body = await _read(receive)
+        if body is None:
+            return
+        caller.set(Caller.of(scope["headers"]))
+        receive = _with_body(surrogates.repaired(body), receive)
         await self.app({**scope, "path": MCP, "raw_path": MCP.encode()}, receive, send)
 
 
@@ -142,6 +149,16 @@ async def _to_admin(scope: Scope, send: Send) -> None:
     headers = [(b"location", ADMIN.encode()), (b"content-length", b"0")]
     await send({"type": "http.response.start", "status": 302, "headers": headers})
     await send({"type": "http.response.body", "body": b""})
+
+
+def _with_body(body: bytes, receive: Receive) -> Receive:
+    """What is received after the body was read: the body once, then what else comes."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def again() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return again
 
 
 async def _read(receive: Receive) -> bytes | None:

@@ -29,11 +29,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     if arguments == ["--version"]:
         sys.stdout.write(f"{version('memsite')}\n")
         return
-    if arguments == ["--stdio"]:
-        speak()
-    if not arguments or arguments[0].startswith("-"):
-        arguments.insert(0, "serve")
     try:
+        if arguments == ["--stdio"]:
+            speak()
+        if not arguments or arguments[0].startswith("-"):
+            arguments.insert(0, "serve")
         _run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
@@ -69,6 +69,7 @@ def _serve_alone(wire: "Wire") -> None:
     from mcpbridge import alone  # noqa: PLC0415 - not where a service answers
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memsite.settings")
+    os.umask(0o077)  # what SQLite makes is for the owner alone
     alone.serve(wire, version=version("memsite"), set_up=_set_up)
 
 
@@ -93,8 +94,9 @@ def _set_up() -> None:
 
 def _run(arguments: list[str]) -> None:
     from django.core.management import execute_from_command_line  # noqa: PLC0415 - --version needs no Django
+    from django.db import DatabaseError  # noqa: PLC0415
 
-    from memories.errors import MemoriesError  # noqa: PLC0415
+    from memories.errors import MemoriesError, from_database  # noqa: PLC0415
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memsite.settings")
     try:
@@ -105,6 +107,14 @@ def _run(arguments: list[str]) -> None:
         _leave(str(error), 2)
     except MemoriesError as error:
         _leave(str(error), 1)
+    except DatabaseError as error:
+        _leave(str(from_database(error)), 1)
+    except UnicodeEncodeError:
+        _leave("An argument is no text in UTF-8.", 1)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _leave(f"{error.filename or 'A file'}: {error.strerror or error}.", 1)
 
 
 def _make_room() -> None:

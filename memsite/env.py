@@ -48,6 +48,12 @@ def _http_only(value: str) -> str:
     return value
 
 
+def _for_a_header(value: str) -> str:
+    if not (value.isascii() and value.isprintable()):
+        raise ValueError("printable ASCII is needed, since it is sent in a header")
+    return value
+
+
 type Share = Annotated[float, Field(ge=0, le=1)]
 type Days = Annotated[float, Field(ge=0, le=36500)]
 type UserPath = Annotated[Path, BeforeValidator(_home)]
@@ -73,7 +79,9 @@ class Env(BaseModel):
     discovery_file: str = Field(
         default="", description="Where the address is published; empty = `<db>.server.json`, `off` = nowhere"
     )
-    token: str = Field(default="", repr=False, description="Owner's bearer token; setting it turns authentication on")
+    token: Annotated[str, AfterValidator(_for_a_header)] = Field(
+        default="", repr=False, description="Owner's bearer token; setting it turns authentication on"
+    )
     allowed_hosts: Words = Field(default=(), description="Further Host names to answer to, with commas between")
     model_path: UserPath | None = Field(
         default=None,
@@ -190,9 +198,9 @@ def _from_file(path: Path) -> dict[str, Any]:
         raise BadConfiguration(f"{path} cannot be read: {error}.") from error
 
 
-def _near_misses(names: Mapping[str, object], known: list[str]) -> Iterator[str]:
+def _near_misses(names: Mapping[str, object], known: list[str], *, cutoff: float = 0.8) -> Iterator[str]:
     for name in names:
-        close = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
+        close = difflib.get_close_matches(name, known, n=1, cutoff=cutoff)
         if close and name not in known:
             yield f"{name} is not a setting; did you mean {close[0]}?"
 
@@ -220,7 +228,7 @@ def load_env(environ: Mapping[str, str]) -> Env:
     given: dict[str, Any] = {name: value for name, value in file.items() if name in Env.model_fields}
     given |= {field: environ[name] for name, field in variables.items() if environ.get(name, "").strip()}
     ours = {name: 1 for name in environ if name.startswith(PREFIX) and not name.startswith(CLIENT_PREFIX)}
-    for warning in (*_near_misses(ours, list(variables)), *_near_misses(file, list(Env.model_fields))):
+    for warning in (*_near_misses(ours, list(variables)), *_near_misses(file, list(Env.model_fields), cutoff=0.7)):
         sys.stderr.write(f"memory-mcp: {warning}\n")
     try:
         env = Env.model_validate({Env.model_fields[name].alias or name: value for name, value in given.items()})

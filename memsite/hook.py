@@ -120,7 +120,7 @@ def wishes() -> dict[str, Any]:
     found: dict[str, Any] = {"budget_ms": round(left(SPOOLING) * 1000)}
     for name in ("limit", "budget_chars"):
         value = environ.get("MEMORY_PLUGIN_" + name.upper(), "")
-        if value.isdigit():
+        if value.isdecimal():
             found[name] = int(value)
     capture = [one.strip() for one in environ.get("MEMORY_PLUGIN_TOOL_CAPTURE", "").split(",")]
     if any(capture):
@@ -200,7 +200,7 @@ def ask(url: str, token: str, harness: str, event: str, body: dict[str, Any]) ->
 
 
 def connect(place: str, *, tls: bool) -> _socket.socket:
-    host, _, port = place.rpartition(":") if place[-1:].isdigit() and ":" in place else (place, "", "")
+    host, _, port = place.rpartition(":") if place[-1:].isdecimal() and ":" in place else (place, "", "")
     name = host.strip("[]")
     found = _socket.getaddrinfo(name.encode(), int(port or (443 if tls else 80)), 0, _socket.SOCK_STREAM)
     for family, kind, protocol, _, where in found:

@@ -65,6 +65,7 @@ class Announcement:
 def serve(*, host: str | None = None, port: int | None = None, workers: int = 1) -> None:
     """Serve until a signal ends it. Raises MemoriesError with one line if it cannot start."""
     given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+    os.umask(0o077)  # what SQLite makes is for the owner alone
     # The guard allows a concrete MEMORY_HOST by itself.
     settings.MEMORY = settings.MEMORY.model_copy(update=given)
     if not autostart.is_wanted(settings.MEMORY.discovery):

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import DatabaseError
 from filelock import FileLock, Timeout
 
-from memories import clock
+from memories import clock, stated
 from memories.cleaning import content_hash
 from memories.draft import Draft, readable
 from memories.errors import MemoriesError
@@ -120,9 +120,11 @@ def _keep(line: bytes) -> bool:
 def _draft(line: dict[str, Any], *, at: datetime) -> Draft:
     if line["source"] not in SOURCES:
         raise ValueError(line["source"])
+    content = str(line["content"])
     return Draft(
-        content=str(line["content"]),
+        content=content,
         source=line["source"],
+        kind=stated.kind_of(content) if line["source"] == Source.CHAT else None,
         cwd=str(line.get("cwd", "")),
         harness=str(line.get("harness", "")),
         session=str(line.get("session", "")),

@@ -4,6 +4,7 @@ import contextlib
 import json
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from tests.service import COMMAND, Home
@@ -29,11 +30,11 @@ def call(identifier: int, tool: str, **arguments: Any) -> dict[str, Any]:
 class Child:
     """A stdio server as an agent program starts it."""
 
-    def __init__(self, home: Home, **variables: str) -> None:
+    def __init__(self, home: Home, *, cwd: Path | None = None, **variables: str) -> None:
         self.process = subprocess.Popen(
             [*COMMAND, "--stdio"],
             env=home.environment(**variables),
-            cwd=home.path,
+            cwd=cwd or home.path,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -68,8 +69,8 @@ class Child:
 
 
 @contextlib.contextmanager
-def child(home: Home, **variables: str) -> Iterator[Child]:
-    one = Child(home, **variables)
+def child(home: Home, *, cwd: Path | None = None, **variables: str) -> Iterator[Child]:
+    one = Child(home, cwd=cwd, **variables)
     try:
         yield one
     finally:

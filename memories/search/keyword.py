@@ -20,6 +20,8 @@ from memories.search.terms import Term, any_of, query_terms
 MAX_TERMS = 24
 """Of a longer prompt the rarest ones: a dozen costs a quarter of the reciprocal rank, more gain nothing."""
 MOST_WEIGHED = 64
+LONGEST_PIECE = 64
+"""Characters: a part of a word is looked for as a phrase, which costs as a compound does."""
 CANDIDATES = 50
 BM25_SHARE = 0.4
 ENOUGH = 4.5
@@ -95,7 +97,11 @@ class _Search:
         return [term for _, _, term in known] or terms[:MAX_TERMS]
 
     def _may_be_a_piece(self, term: Term) -> bool:
-        return not term.is_compound and len(term.text) >= self.index.SHORTEST_PIECE
+        shortest = self.index.SHORTEST_PIECE
+        if term.is_compound or not shortest <= len(term.text) <= LONGEST_PIECE:
+            return False
+        grams = [term.text[start : start + shortest] for start in range(len(term.text) - shortest + 1)]
+        return len(grams) <= 2 * len(set(grams))  # a run of one character stands at every place of a longer one
 
     def _pieces(self, terms: list[Term]) -> list[tuple[int, float]]:
         if not terms:

@@ -10,6 +10,8 @@ from memories.search.stopwords import DECISIVE, STOP_CHARACTERS, STOP_SEGMENTS, 
 
 MAX_CHARACTERS = 20_000
 """Longer prompts are read from both ends: the task stands first or last, pasted material between."""
+MOST_PARTS = 16
+"""Words of a compound: a phrase costs its length times that of every text which repeats its words."""
 _WORD = re.compile(r"[^\W_]+")
 _COMPOUND = re.compile(r"(?<![^\W_])[^\W_]++(?:[-_./:@#+\\]++[^\W_]++)+")
 _HIRAGANA = re.compile(r"[\u3041-\u3096]+")
@@ -67,7 +69,8 @@ def _shortened(query: str) -> str:
 
 def _compounds(query: str) -> Iterator[Term]:
     for found in _COMPOUND.findall(without_unspaced(query)):
-        yield Term(found.lower(), is_compound=True)
+        if len(_WORD.findall(found)) <= MOST_PARTS:
+            yield Term(found.lower(), is_compound=True)
 
 
 def _words(query: str, stopwords: frozenset[str], *, shortest: int = 2) -> Iterator[Term]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from memories import audit, clock, errors, search
 from memories.draft import remark
@@ -73,10 +73,12 @@ def is_whole(memory: Memory) -> bool:
 
 
 def visible(*, scopes: Iterable[str] = (), state: str = "all") -> QuerySet[Conflict]:
-    """Pairs of memories that are not forgotten, newest first, in some scopes (none named: all)."""
+    """Pairs of memories that are neither forgotten nor expired, newest first, in some scopes (none named: all)."""
     if state not in ("all", *Verdict.values):
         raise Rejected(f"state {state[:40]!r} is unknown; it is {', '.join(Verdict.values)} or all.")
-    found = Conflict.objects.filter(older__deleted_at=None, newer__deleted_at=None)
+    kept = Memory.objects.filter(deleted_at=None).unexpired(clock.now())
+    both = Exists(kept.filter(pk=OuterRef("older"))) & Exists(kept.filter(pk=OuterRef("newer")))
+    found = Conflict.objects.filter(both)
     wanted = list(scopes)
     if wanted:
         found = found.filter(older__scope__in=wanted)

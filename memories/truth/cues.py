@@ -3,6 +3,8 @@
 import functools
 import re
 
+from memories.search.stopwords import DECISIVE
+
 _MONTH = "(?:january|february|march|april|may|june|july|august|september|october|november|december)"
 _ENGLISH = rf"""
 no\ longer | not\ any\ ?more | any\ ?more | no\ more | instead | in\ place\ of | in\ favou?r\ of | supersedes
@@ -83,6 +85,9 @@ _PAST = re.compile(
     r"|war|waren|hatten?|wurden?|était|étaient|avait|avaient|era|eran|fue|fueron)\b)"
 )
 
+_ADVERBS = "always often sometimes usually already also just recently then ever once"
+_NO_SUBJECT = DECISIVE.union(_ADVERBS.split())
+"""What may stand before a verb and is not what the verb tells about."""
 _NEGATION = re.compile(
     r"\b(?:not|never|no|none|without|cannot|can't|don't|doesn't|didn't|isn't|aren't|won't|shouldn't|mustn't|nor|neither"
     r"|nicht|nie|niemals|kein\w*|ohne|ne|jamais|sans|nunca|sin|не|никогда|без)\b",
@@ -100,7 +105,8 @@ def changes(sentence: str) -> tuple[str, ...]:
 @functools.lru_cache(KEPT)
 def past(sentence: str) -> tuple[tuple[str, str], ...]:
     """Words of which a sentence tells in the past, each with what is told: the reason of a change does that."""
-    return tuple((match[1], f"{match[1]} {match[2]}") for match in _PAST.finditer(sentence.lower()))
+    found = _PAST.finditer(sentence.lower())
+    return tuple((match[1], f"{match[1]} {match[2]}") for match in found if match[1] not in _NO_SUBJECT)
 
 
 @functools.lru_cache(KEPT)

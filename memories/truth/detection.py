@@ -13,8 +13,8 @@ from memories.querysets import ANY_PROJECT, MemoryQuerySet
 from memories.search import keyword, vectors
 from memories.truth import evidence, judges
 from memories.truth.dates import undated
-from memories.truth.judges import Case, JudgeFailed
-from memories.truth.likeness import Rarity, overlap
+from memories.truth.judges import Case, Judge, JudgeFailed
+from memories.truth.likeness import Rarity, overlap, shares_most
 
 CANDIDATES = 20
 MOST_READ = 40_000
@@ -24,6 +24,8 @@ MOST_PAIRS = 2
 JUDGE_PATIENCE_SECONDS = 2.0
 """How long a write waits for the judge in all; what is undecided then is judged later."""
 DEFAULT_SIMILARITY = 0.45
+SHARED_IF_READ, SHARED_IF_NOT = 2, 3
+"""Words that two texts share at least, found by words and without evidence: for a judge that reads them, or none."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ def find(memory: Memory, embedded: Embedded, *, leave_out: Collection[str] = (),
     found = []
     for other in others:
         if other.uid not in leave_out and other.content_hash != memory.content_hash:
-            pair = _compared(memory, other, near[other.pk], rarity=rarity, everything=judge.judges_everything)
+            pair = _compared(memory, other, near[other.pk], rarity=rarity, judge=judge)
             if pair:
                 found.append(pair)
     found.sort(key=lambda pair: (not pair.said, -pair.likeness))
@@ -107,7 +109,7 @@ def least_similarity() -> float:
     return embedder.profile.conflict if embedder else DEFAULT_SIMILARITY
 
 
-def _compared(memory: Memory, other: Memory, cosine: float | None, *, rarity: Rarity, everything: bool) -> Found | None:
+def _compared(memory: Memory, other: Memory, cosine: float | None, *, rarity: Rarity, judge: Judge) -> Found | None:
     is_older = other.valid_from <= memory.valid_from
     older, newer = (other, memory) if is_older else (memory, other)
     if newer.kind == Kind.ARTIFACT or (Kind.PREFERENCE in (older.kind, newer.kind) and older.kind != newer.kind):
@@ -118,8 +120,9 @@ def _compared(memory: Memory, other: Memory, cosine: float | None, *, rarity: Ra
     told = evidence.evidence(old, new, near=near, rarity=rarity)
     if told:
         return Found(other, is_older, round(cosine or told.likeness, 4), told.likeness, told.said)
-    if everything and (cosine is not None or overlap(old, new) >= least_similarity()):
-        similarity = round(cosine or least_similarity(), 4)
+    shared = SHARED_IF_READ if judge.is_slow else SHARED_IF_NOT
+    if judge.judges_everything and (cosine is not None or shares_most(old, new, least=shared)):
+        similarity = round(cosine or overlap(old, new), 4)
         return Found(other, is_older, similarity, similarity, "")
     return None
 

@@ -16,6 +16,7 @@ TEXTS_COMPARED = 20
 """The rarity of words is counted as among that many, so that of few texts every word counts alike."""
 _SQUARES = tuple(math.log((TEXTS_COMPARED + 1) / max(count, 1)) ** 2 for count in range(TEXTS_COMPARED + 1))
 """Of the inverse document frequency of a word that so many texts have."""
+MOST_WORDS = 0.6
 _ENDINGS = ("ing", "ed", "es", "s")
 
 
@@ -40,6 +41,11 @@ def overlap(older: str, newer: str) -> float:
     ours = terms(newer)
     theirs = [terms(each) for each in parts(older)]
     return max((len(each & ours) / min(len(each), len(ours)) for each in theirs if each and ours), default=0.0)
+
+
+def shares_most(older: str, newer: str, *, least: int) -> bool:
+    """Whether texts of which only the words are known are much alike, with `least` words in common."""
+    return len(terms(older) & terms(newer)) >= least and overlap(older, newer) >= MOST_WORDS
 
 
 class Rarity:

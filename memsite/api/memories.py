@@ -9,6 +9,7 @@ from memories import clock, lifecycle, listing
 from memories.draft import rest_of_ttl
 from memories.edit import edit
 from memories.errors import Rejected
+from memories.querysets import ANY_PROJECT
 from memories.recall import Question, recall
 from memories.remember import Draft, remember
 from memories.truth.chains import chain_of
@@ -105,6 +106,8 @@ def change_memory(request: HttpRequest, uid: str, body: MemoryPatch) -> MemoryOu
         if not metadata:
             raise Rejected("Nothing to change: give content, tags, kind, project or pinned.")
         return MemoryOut.of(edit(uid, actor=principal.name, scope=scope, **metadata))
+    if metadata.get("project") == "":  # here it is a value, not the absence of one
+        metadata["project"] = ANY_PROJECT
     draft = Draft(
         content=body.content,
         correction=body.correction,

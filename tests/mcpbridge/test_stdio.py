@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -121,6 +122,31 @@ def test_it_ends_with_its_input(place: Home, given: bytes) -> None:
     one.close()
     assert one.process.returncode == 0
     assert time.monotonic() - began < 2  # the promise of the interface, not a measurement
+
+
+def test_half_a_character_is_replaced_and_answered(place: Home) -> None:
+    with child(place) as one:
+        one.begin()
+        assert one.ask(call(1, "memory_store", content="half \ud83d an owl"))["result"]["structuredContent"]["uid"]
+        found = one.ask(call(2, "memory_recall", query="owl"))["result"]["structuredContent"]["memories"]
+        assert [memory["text"] for memory in found] == ["half \ufffd an owl"]
+
+
+def test_the_folder_and_the_program_are_those_of_the_child(place: Home) -> None:
+    repository = place.path / "shöp"
+    (repository / ".git").mkdir(parents=True)
+    (repository / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    (repository / ".git/config").write_text('[remote "origin"]\n\turl = git@example.org:acme/shop.git\n')
+    with child(place, cwd=repository) as one:
+        one.begin()
+        uid = one.ask(call(1, "memory_store", content="The owl is awake."))["result"]["structuredContent"]["uid"]
+        one.ask(call(2, "memory_store", content="The owl is asleep.", project="acme/blog"))
+        (memory,) = one.ask(call(3, "memory_list", uid=uid))["result"]["structuredContent"]["memories"]
+        assert memory["project"] == "acme/shop"
+        listed = one.ask(call(4, "memory_list"))["result"]["structuredContent"]["memories"]
+        assert [memory["project"] for memory in listed] == ["acme/shop"]
+    with contextlib.closing(sqlite3.connect(place.database)) as raw:
+        assert set(raw.execute("SELECT harness, actor FROM memories_memory")) == {("test-agent", "test-agent")}
 
 
 def test_it_ends_by_a_signal(place: Home) -> None:

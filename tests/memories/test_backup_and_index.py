@@ -14,6 +14,7 @@ from memories import lifecycle
 from memories.errors import Rejected, StoreUnavailable
 from memories.models import Memory
 from memories.remember import Draft, remember
+from memories.search import sqlite as sqlite_index
 from tests.memories.conftest import found
 
 pytestmark = pytest.mark.django_db
@@ -31,6 +32,21 @@ def test_a_backup_is_a_whole_store_for_its_owner_only(remembered: Callable[..., 
         assert copy.execute("SELECT rowid FROM memories_fts WHERE memories_fts MATCH 'parrot'").fetchall()
         assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_copy_has_its_name_once_it_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "copy.db"
+
+    def copied(path: Path) -> None:
+        backup(path)
+        assert path != target
+        assert not target.exists()
+
+    backup = sqlite_index.backup
+    monkeypatch.setattr(sqlite_index, "backup", copied)
+    lifecycle.backup(target)
+    assert [path.name for path in tmp_path.iterdir()] == ["copy.db"]
 
 
 def test_a_backup_overwrites_nothing(tmp_path: Path) -> None:

@@ -1,3 +1,5 @@
+import time
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -22,6 +24,16 @@ def shelf(remembered):
     """Memories about everything but parrots, so that a word can be told from noise."""
     for number in range(30):
         remembered(f"note {number}: the service restarts every night and writes its report to disk")
+
+
+@pytest.mark.parametrize(("stored", "asked"), [("0", 2000), ("0-", 800), ("0a", 1000)])
+def test_a_prompt_of_one_run_costs_no_more_than_any_other(remembered, stored, asked):
+    remembered("mem " + stored * (190_000 // len(stored)))
+    begun = time.process_time()
+
+    searched("why is this " + stored * asked)
+
+    assert time.process_time() - begun < 5, "it took most of a minute"
 
 
 @pytest.mark.usefixtures("shelf")

@@ -83,6 +83,28 @@ def test_what_is_left_out_is_inherited(remembered):
     assert (new.kind, new.tags, new.project, new.pinned) == (Kind.PREFERENCE, ["style"], "acme/shop", True)
 
 
+@pytest.mark.parametrize("empty", [None, ""])
+def test_an_empty_project_or_kind_is_left_out(remembered, empty):
+    old = remembered("we like tabs", kind="preference", project="acme/shop")
+
+    new = remembered("we like spaces", supersedes=[old.uid], project=empty, kind=empty)
+
+    assert (new.kind, new.project) == (Kind.PREFERENCE, "acme/shop")
+
+
+def test_what_was_stored_while_the_clock_was_ahead_is_found_again_and_can_be_replaced(remembered, freeze):
+    freeze("2026-06-02T12:00:00+00:00")
+    ahead, other = remembered("the cap is 3k"), remembered("the owl is awake")
+    now = freeze("2026-06-01T12:00:00+00:00")
+    assert found("cap") == []
+
+    assert remembered("the cap is 3k").pk == ahead.pk
+    assert found("cap") == ["the cap is 3k"]
+    new = remembered("the owl is asleep", supersedes=[other.uid])
+    assert new.valid_from == now
+    assert found("owl") == ["the owl is asleep"]
+
+
 def test_what_is_given_is_not_inherited(remembered):
     old = remembered("we like tabs", kind="preference", tags=["style"], project="acme/shop")
 

@@ -9,8 +9,9 @@ from pytest_django import DjangoAssertNumQueries
 
 from mcpbridge import pool
 from memories import tokens
-from memories.errors import NotFound, Unauthorized
+from memories.errors import NotFound, Rejected, Unauthorized
 from memories.models import AccessToken, AuditEntry
+from memories.places import label
 from memsite.access import (
     OWNER,
     VISITOR,
@@ -118,6 +119,14 @@ def test_tokens_are_unguessable_and_only_their_hash_is_kept() -> None:
     assert kept == tokens.hash_of(token)
     assert re.fullmatch(r"[0-9a-f]{64}", kept)
     assert tokens.create("two", actor="ada") != token
+
+
+def test_a_token_reaches_the_scopes_as_requests_name_them() -> None:
+    tokens.create("team", scopes=[" team\u200b "], actor="ada")
+    assert AccessToken.objects.get(name="team").scopes == [label(" team\u200b ", name="scope")]
+    for scope in ("", " ", "\0", "x" * 201):
+        with pytest.raises(Rejected):
+            tokens.create("nobody", scopes=["team", scope], actor="ada")
 
 
 def test_the_audit_knows_of_every_token() -> None:

@@ -3,6 +3,7 @@ from importlib.metadata import version
 from typing import NoReturn
 
 import pytest
+from django.db import OperationalError
 
 from memories.errors import NotFound
 from memsite import cli
@@ -58,6 +59,9 @@ def test_the_version_is_the_distributions(capsys: pytest.CaptureFixture[str]) ->
     [
         (BadConfiguration("MEMORY_PORT=x is wrong."), 2, "memory-mcp: MEMORY_PORT=x is wrong.\n"),
         (NotFound("There is none."), 1, "memory-mcp: There is none.\n"),
+        (OperationalError("locked"), 1, "memory-mcp: The database cannot be used now: locked.\n"),
+        (OSError(28, "No space left on device", "b.db"), 1, "memory-mcp: b.db: No space left on device.\n"),
+        (UnicodeEncodeError("utf-8", "\udcff", 0, 1, "x"), 1, "memory-mcp: An argument is no text in UTF-8.\n"),
         (KeyboardInterrupt(), 130, ""),
     ],
 )

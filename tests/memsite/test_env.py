@@ -107,6 +107,18 @@ def test_a_bad_value_stops_the_start_with_one_line_that_names_it(load, name, val
     assert "allowed" in line
 
 
+def test_a_token_that_no_header_can_carry_is_refused_and_not_shown(load):
+    with pytest.raises(BadConfiguration) as error:
+        load(MEMORY_TOKEN="sécret")
+    assert "ASCII" in str(error.value)
+    assert "cret" not in str(error.value)
+
+
+def test_a_misspelt_setting_of_the_file_is_guessed(load, capsys):
+    load("prot = 9")
+    assert "prot is not a setting; did you mean port?" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("toml", "name"),
     [

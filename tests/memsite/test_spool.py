@@ -65,6 +65,12 @@ def test_a_broken_line_keeps_no_other_out(place: Path) -> None:
     assert not place.exists()
 
 
+def test_what_a_person_asked_to_keep_has_the_kind_that_it_states(place: Path) -> None:
+    write(place, line("I prefer tabs over spaces in Makefiles."), line("make prefers tabs", source="compaction"))
+    spool.drain()
+    assert list(Memory.objects.order_by("pk").values_list("kind", flat=True)) == ["preference", "artifact"]
+
+
 def test_a_clock_that_runs_ahead_loses_nothing(place: Path) -> None:
     write(place, line("The port is 80.", at="2199-01-01T00:00:00+00:00"))
     assert spool.drain() == Drained(kept=1)

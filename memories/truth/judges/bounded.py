@@ -12,6 +12,7 @@ LONGEST_KEPT = 60.0
 """Seconds: who waits longer than this always gets a call, however slow the last one was."""
 LONGER = 1.1
 """Times the patience that was not enough: about as much is not enough either."""
+MOMENT = 0.1
 TURN = 0.25
 """Of the patience, for which a free place is waited for."""
 
@@ -39,8 +40,15 @@ class Bounded:
         try:
             return answer.result(timeout=max(0.0, deadline - time.monotonic()))
         except TimeoutError:
-            self._took = max(self._took, min(patience * LONGER, LONGEST_KEPT))
+            self._note_late(patience)
             raise JudgeFailed(LATE) from None
+        except JudgeFailed:  # the call may notice its end a moment earlier
+            if time.monotonic() > deadline - patience * MOMENT:
+                self._note_late(patience)
+            raise
+
+    def _note_late(self, patience: float) -> None:
+        self._took = max(self._took, min(patience * LONGER, LONGEST_KEPT))
 
     def _work[T](self, call: Callable[[float], T], deadline: float, answer: Future[T]) -> None:
         started = time.monotonic()

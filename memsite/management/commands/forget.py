@@ -44,7 +44,7 @@ class Command(StoreCommand):
 
     def _forget_each(self, uids: list[str], *, chain: bool, dry_run: bool) -> None:
         for uid in uids:
-            memory = lifecycle.find(uid)
+            memory = lifecycle.find(uid, expired=True)
             if dry_run:
                 count = 1 + (len(replaced_by(memory)) if chain else 0)
                 self.say(f"Would forget {uid} ({count}).")

@@ -245,6 +245,40 @@ def test_the_newest_judge_ends_what_is_alike(configure: Callable[..., None]) -> 
     assert Conflict.objects.get().judge == "newest"
 
 
+RULES = """\
+always make a worktree before you edit
+never touch other people's worktrees
+always run ruff before commit
+commit messages say why
+tests are run with pytest
+tests never sleep
+write commit messages in English
+never push to main
+main is protected by review
+reviews need two approvals
+reviews are done within a day
+errors are one clear sentence
+errors are logged once
+never log secrets
+secrets live in the vault
+the vault is rotated monthly
+files are at most 350 lines
+dataclasses are frozen
+use dataclasses for values
+types are checked by mypy
+mypy runs in strict mode
+imports are sorted by ruff
+migrations are never edited
+migrations are reviewed by two people""".splitlines()
+
+
+@pytest.mark.parametrize("judge", ["none", "newest"])
+def test_rules_that_share_a_word_stand_side_by_side(configure: Callable[..., None], judge: str) -> None:
+    configure(judge=judge)
+    assert [told for rule in RULES for told in keep(rule).conflicts] == []
+    assert Memory.objects.live().count() == len(RULES)
+
+
 def test_seventy_rules_that_share_words_end_nothing() -> None:
     verbs = ["make", "use", "keep", "write", "name", "check", "review"]
     things = ["worktree", "branch", "test", "commit", "module", "migration", "fixture", "index", "query", "release"]

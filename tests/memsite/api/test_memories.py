@@ -126,6 +126,19 @@ def test_what_has_expired_is_not_listed(rest: Rest, freeze: Callable[[str], date
     assert listed(rest) == listed(rest, state="all") == []
 
 
+def test_what_has_expired_is_nowhere(rest: Rest, freeze: Callable[[str], datetime]) -> None:
+    freeze("2026-03-01T00:00:00+00:00")
+    uid = rest.keep("The session store is Redis.", ttl_seconds=60)
+    rest.keep("The session store moved from Redis to Postgres.")
+    (pair,) = rest.get("/api/conflicts").json["items"]
+    freeze("2026-03-01T00:01:00+00:00")
+    assert rest.get(f"/api/memories/{uid}").status == 404
+    assert rest.patch(f"/api/memories/{uid}", {"content": "The session store is MySQL."}).status == 404
+    assert rest.get(f"/api/history?uid={uid}").status == 404
+    assert rest.get("/api/conflicts").json["items"] == []
+    assert rest.post(f"/api/conflicts/{pair['id']}", {"verdict": "confirmed"}).status == 404
+
+
 def test_a_memory_comes_with_every_version_of_its_fact(rest: Rest) -> None:
     first = rest.keep("one")
     second = rest.keep("two", supersedes=[first])
