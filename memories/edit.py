@@ -6,14 +6,14 @@ from itertools import batched
 
 from django.db import transaction
 
-from memories import audit, clock
+from memories import audit, clock, validity
 from memories.draft import labels, one_of
 from memories.errors import Conflict, Rejected
 from memories.lifecycle import BATCH, find
-from memories.models import Kind, Memory, Reason
+from memories.models import Kind, Memory
 from memories.places import project_to_write
 from memories.querysets import MemoryQuerySet
-from memories.validity import live_twin, refresh, supersede
+from memories.validity import live_twin
 
 
 def edit(
@@ -86,8 +86,7 @@ def merge(uid: str, *, into: str, actor: str, scope: str | None = None) -> Memor
         for one in (memory, kept):
             if one.valid_to is not None:
                 raise Conflict(f"Memory {one.uid} is already superseded.")
-        refresh(kept, memory, now=now)
-        supersede(memory, kept, reason=Reason.MERGE, at=kept.valid_from, now=now)
+        validity.merge(memory, kept, now=now)
         audit.record("merge", actor=actor, scope=memory.scope, now=now, uid=memory.uid, into=kept.uid)
     return kept
 
@@ -103,7 +102,6 @@ def _changed(memory: Memory, changes: Mapping[str, object], *, actor: str, now: 
     audit.record("edit", actor=actor, scope=memory.scope, now=now, uid=memory.uid, fields=changed)
     twin = live_twin(memory, now=now) if "project" in changed and memory.valid_to is None else None
     if twin:
-        refresh(twin, memory, now=now)
-        supersede(memory, twin, reason=Reason.MERGE, at=twin.valid_from, now=now)
+        validity.merge(memory, twin, now=now)
     memory.save(update_fields=[*changed, "updated_at"])
     return twin or memory

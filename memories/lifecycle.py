@@ -116,37 +116,37 @@ def forget(uid: str, *, actor: str, scope: str | None = None, chain: bool = Fals
     now = clock.now()
     with transaction.atomic():
         memory = find(uid, scope=scope, expired=True)
-        doomed = [memory, *(replaced_by(memory) if chain else [])]
-        remade = _mark_forgotten(doomed, spared=[one.pk for one in doomed], actor=actor, now=now)
-        ended = conflicts.ended_by(doomed)
-    return Forgotten((*(one.uid for one in doomed), *remade), tuple(ended))
+        leaving = [memory, *(replaced_by(memory) if chain else [])]
+        remade = _mark_forgotten(leaving, spared=[one.pk for one in leaving], actor=actor, now=now)
+        ended = conflicts.ended_by(leaving)
+    return Forgotten((*(one.uid for one in leaving), *remade), tuple(ended))
 
 
 def forget_all(memories: MemoryQuerySet, *, actor: str, progress: Progress | None = None) -> Forgotten:
     """Forget every memory of a queryset."""
     now = clock.now()
-    doomed = list(memories.filter(deleted_at=None).only("pk", "uid", "scope"))
-    spared = {one.pk for one in doomed}
+    leaving = list(memories.filter(deleted_at=None).only("pk", "uid", "scope"))
+    spared = {one.pk for one in leaving}
     remade: list[str] = []
-    for done, batch in enumerate(batched(doomed, BATCH, strict=False), start=1):
+    for done, batch in enumerate(batched(leaving, BATCH, strict=False), start=1):
         with transaction.atomic():
             remade += _mark_forgotten(batch, spared=spared, actor=actor, now=now)
         if progress:
-            progress(min(done * BATCH, len(doomed)), len(doomed))
-    return Forgotten((*(one.uid for one in doomed), *remade))
+            progress(min(done * BATCH, len(leaving)), len(leaving))
+    return Forgotten((*(one.uid for one in leaving), *remade))
 
 
 def _mark_forgotten(memories: Iterable[Memory], *, spared: Collection[int], actor: str, now: datetime) -> list[str]:
     """Summaries of them are made anew without them, save for those `spared`; gives the uids of the old summaries."""
-    doomed = list(memories)
-    for batch in batched(doomed, BATCH, strict=False):
+    leaving = list(memories)
+    for batch in batched(leaving, BATCH, strict=False):
         Memory.objects.filter(pk__in=[one.pk for one in batch]).update(deleted_at=now, updated_at=now)
-    for scope in {one.scope for one in doomed}:
-        uids = [one.uid for one in doomed if one.scope == scope]
+    for scope in {one.scope for one in leaving}:
+        uids = [one.uid for one in leaving if one.scope == scope]
         audit.record_each("forget", uids, actor=actor, scope=scope, now=now)
     return [
         uid
-        for batch in batched(doomed, BATCH, strict=False)
+        for batch in batched(leaving, BATCH, strict=False)
         for uid in summaries.without_forgotten([one.pk for one in batch], spared=spared, actor=actor, now=now)
     ]
 

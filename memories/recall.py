@@ -215,7 +215,7 @@ def _newer_above_older(
     """Of two memories that may contradict each other the older is marked, and the newer stands no lower, unless the
     older alone is one of the best. One text ends one other: of several older ones only that which is most like it.
 
-    `joins`: all of them, also what the query did not find, so that nothing doubtful is injected alone.
+    `joins`: newer memories that the query did not find are added, so that nothing doubtful is injected alone.
     """
     found = {hit.id: hit for hit in hits}
     likest = {mark.newer: mark for mark in sorted(doubts, key=lambda mark: mark.similarity)}

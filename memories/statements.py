@@ -56,7 +56,7 @@ def by_ids[M: Model](model: type[M], ids: Collection[int]) -> dict[int, M]:
 
 
 def exists(rows: Callable[[], QuerySet[Any]]) -> bool:
-    """Whether the queryset that `rows` makes, always the same one and without parameters, has a row."""
+    """Whether a queryset has a row. `rows` makes the same one each time, without parameters: its SQL is kept."""
     connection.ensure_connection()
     with connection.wrap_database_errors:  # every request asks; the driver alone answers three times as fast
         return connection.connection.execute(_question(rows)).fetchone() is not None

@@ -12,7 +12,10 @@ INHERITED = "MEMORY_START_LOCK"
 
 
 def is_wanted(discovery: Path | None) -> bool:
-    """False for a service that an agent program started while another such one lives; else it holds the lock."""
+    """False for a service that an agent program started while another such one lives.
+
+    Otherwise a service that an agent program started keeps the lock until it ends.
+    """
     if STARTED not in os.environ or INHERITED in os.environ or discovery is None:
         return True
     import fcntl  # noqa: PLC0415 - not on every system; filelock would empty the file, in which hook.py keeps a date

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from memsite.env import beside
 
-OWNER_ONLY = 0o600
-
 
 def make_private_folder(path: Path) -> None:
     """Create a folder and its parents for the owner alone; existing ones are left as they are."""

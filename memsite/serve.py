@@ -71,13 +71,13 @@ def serve(*, host: str | None = None, port: int | None = None, workers: int = 1)
     if not autostart.is_wanted(settings.MEMORY.discovery):
         complain("An agent program has started a service for this database already.")
         return
-    prepared = prepare_store()
+    is_first_start = prepare_store()
     _show_checks()
     listener = listen(settings.MEMORY.host, settings.MEMORY.port)
     _check_exposure(listener)
     url, bound_port = address(settings.MEMORY.host, listener)
     service = discovery.Service.at(url, port=bound_port, token=settings.MEMORY.token)
-    login = login_link(url) if prepared.first_start and sys.stderr.isatty() else ""
+    login = login_link(url) if is_first_start and sys.stderr.isatty() else ""
     connections.close_all()
     if workers > 1:
         from memsite.supervise import serve_in_processes  # noqa: PLC0415 - gunicorn only where it is asked for

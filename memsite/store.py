@@ -4,7 +4,6 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
@@ -15,22 +14,17 @@ from django.db.migrations.executor import MigrationExecutor
 from filelock import FileLock, Timeout
 
 from memories.errors import StoreUnavailable
+from memories.transfer.readers.sqlite_file import MAGIC
 from memsite.env import beside
 from memsite.files import create_private, make_private_folder
 
 OWNER = "owner"
 LOCK_SECONDS = 300
 """Longest wait for another process that migrates the same database."""
-MAGIC = b"SQLite format 3\0"
 
 
-@dataclass(frozen=True)
-class Prepared:
-    first_start: bool
-
-
-def prepare_store() -> Prepared:
-    """Create, check and migrate the database, and make the superuser `owner` if there is no user.
+def prepare_store() -> bool:
+    """Create, check and migrate the database, and make the superuser `owner` if there is no user: then it is True.
 
     Raises StoreUnavailable with one sentence. Several processes may call it at the same time.
     """
@@ -39,10 +33,10 @@ def prepare_store() -> Prepared:
     check_is_ours(database)
     try:
         if not _needs_work():
-            return Prepared(first_start=False)
+            return False
         with _only_one(database):
             call_command("migrate", interactive=False, verbosity=0)
-            return Prepared(first_start=_make_owner())
+            return _make_owner()
     except DatabaseError as error:
         raise StoreUnavailable(f"{database} cannot be used: {error}.") from error
 

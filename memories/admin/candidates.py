@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from memories import candidates
-from memories.admin.ending import told
+from memories.admin.base import refusals_as_messages
 from memories.admin.scopes import ReadOnlyAdmin, ScopedAdmin
 from memories.errors import Conflict
 from memories.models import Candidate
@@ -70,7 +70,7 @@ class CandidateAdmin(ReadOnlyAdmin, ScopedAdmin):
         self, request: HttpRequest, queryset: QuerySet[Candidate], settle: Callable[..., object], *, done: str
     ) -> None:
         settled = 0
-        with told(request):
+        with refusals_as_messages(request):
             for pk in list(queryset.values_list("pk", flat=True)):
                 try:
                     settle(pk, actor=request.user.get_username())

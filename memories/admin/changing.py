@@ -10,7 +10,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 
-from memories.admin.ending import FORM, Ending, plain, told
+from memories.admin.base import plain, refusals_as_messages
+from memories.admin.ending import FORM, Ending
 from memories.admin.forms import COMMAS
 from memories.edit import edit_all, merge
 from memories.errors import MemoriesError
@@ -72,7 +73,7 @@ class Changing(Ending):
         asked = form(request.POST if is_confirmed else None) if form else None
         if not is_confirmed or (asked and not asked.is_valid()):
             return self._confirm_selection(request, chosen, verb=verb, action=action, form=asked)
-        with told(request):
+        with refusals_as_messages(request):
             if asked:
                 changes = asked.changes()
             changed = edit_all(chosen, actor=request.user.get_username(), **changes)

@@ -7,7 +7,7 @@ from django.db.models import F, QuerySet
 from django.db.models.functions import Substr
 from django.http import HttpRequest, HttpResponse
 
-from memories.admin.ending import told
+from memories.admin.base import refusals_as_messages
 from memories.admin.filters import ValuesFilter
 from memories.admin.scopes import ModelAdmin, ReadOnlyAdmin, reach
 from memories.models import Conflict
@@ -63,7 +63,7 @@ class ConflictAdmin(ReadOnlyAdmin, ModelAdmin):
     def _settle(self, request: HttpRequest, queryset: QuerySet[Conflict], verdict: str) -> None:
         settled = 0
         for pk in list(queryset.values_list("pk", flat=True)):
-            with told(request):
+            with refusals_as_messages(request):
                 conflicts.settle(pk, verdict, actor=request.user.get_username())
                 settled += 1
         if settled:

@@ -1,13 +1,11 @@
 """Forget, restore and pin, from the page of one memory and for a selection of the list."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import batched
 from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
-from django.db import OperationalError, transaction
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -15,10 +13,10 @@ from django.template.response import TemplateResponse
 from django.utils.html import format_html
 
 from memories import lifecycle
-from memories.admin.base import MemoryBase
+from memories.admin.base import MemoryBase, plain, refusals_as_messages
 from memories.admin.scopes import memory_link
 from memories.edit import edit
-from memories.errors import MemoriesError, NotFound, from_database
+from memories.errors import NotFound
 from memories.models import Memory
 from memories.querysets import MemoryQuerySet
 from memories.texts import counted, opening
@@ -35,7 +33,7 @@ class Ending(MemoryBase):
         chosen = plain(queryset).filter(deleted_at=None)
         if "post" not in request.POST:
             return self._confirm_selection(request, chosen, verb="Forget", action="forget_selected")
-        with told(request):
+        with refusals_as_messages(request):
             forgotten = lifecycle.forget_all(chosen, actor=request.user.get_username())
             self.message_user(request, f"Forgot {counted(len(forgotten.uids))}.", messages.SUCCESS)
         return None
@@ -45,7 +43,7 @@ class Ending(MemoryBase):
         chosen = plain(queryset).forgotten()
         if "post" not in request.POST:
             return self._confirm_selection(request, chosen, verb="Restore", action="restore_selected")
-        with told(request):
+        with refusals_as_messages(request):
             restored = _restore_all(chosen, actor=request.user.get_username())
             self.message_user(request, f"Restored {counted(restored)}.", messages.SUCCESS)
         return None
@@ -61,7 +59,7 @@ class Ending(MemoryBase):
     @admin.action(permissions=["edit"], description="Restore", location=FORM)
     def restore(self, request: HttpRequest, queryset: QuerySet[Memory]) -> None:
         memory = queryset.get()
-        with told(request):
+        with refusals_as_messages(request):
             restored = lifecycle.restore(memory.uid, actor=request.user.get_username(), scope=memory.scope)
             self.log_change(request, memory, "Restored.")
             note = " The same text lived meanwhile: it goes on there." if restored.merged_into else ""
@@ -76,7 +74,7 @@ class Ending(MemoryBase):
         self._set_pin(request, queryset.get(), pinned=False)
 
     def _set_pin(self, request: HttpRequest, memory: Memory, *, pinned: bool) -> None:
-        with told(request):
+        with refusals_as_messages(request):
             edit(memory.uid, actor=request.user.get_username(), scope=memory.scope, pinned=pinned)
             done = "Pinned." if pinned else "Unpinned."
             self.log_change(request, memory, done)
@@ -87,7 +85,7 @@ class Ending(MemoryBase):
         if request.method != "POST":
             doomed = [memory, *(replaced_by(memory) if chain else [])]
             return self._confirm(request, doomed[:SHOWN], verb="Forget", count=len(doomed), memory=memory)
-        with told(request):
+        with refusals_as_messages(request):
             actor = request.user.get_username()
             forgotten = lifecycle.forget(memory.uid, actor=actor, scope=memory.scope, chain=chain)
             self.log_change(request, memory, "Forgotten.")
@@ -122,22 +120,6 @@ class Ending(MemoryBase):
             **extra,
         }
         return TemplateResponse(request, "admin/memories/memory/confirm.html", context)
-
-
-@contextmanager
-def told(request: HttpRequest) -> Iterator[None]:
-    """What the domain refuses is a message on the next page."""
-    try:
-        yield
-    except MemoriesError as error:
-        messages.error(request, str(error))
-    except OperationalError as error:
-        messages.error(request, str(from_database(error)))
-
-
-def plain(queryset: QuerySet[Memory]) -> MemoryQuerySet:
-    """The same memories without the order and the columns of the list, however many they are."""
-    return Memory.objects.filter(pk__in=queryset.order_by().values("pk"))
 
 
 def _restore_all(chosen: MemoryQuerySet, *, actor: str) -> int:

@@ -48,7 +48,7 @@ def scopes_of(user: Visitor) -> list[str]:
 
 
 def reach(user: Visitor) -> tuple[str, ...]:
-    """The scopes to name to the domain, for which none means all: one that cannot exist for who may see nothing."""
+    """The scopes that a user may see, for the domain: () means all. Who may see none gets a scope that cannot exist."""
     return () if sees_everything(user) else tuple(scopes_of(user)) or ("",)
 
 

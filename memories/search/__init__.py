@@ -29,7 +29,7 @@ def traits(queryset: "MemoryQuerySet", ids: Collection[int]) -> "dict[int, Trait
 
 def contradicted(ids: Collection[int]) -> list[tuple[int, int, bool, float]]:
     """Older memory, newer memory, whether it is confirmed, and their similarity, of the attested pairs whose older one
-    is among the ids and of which both are live, the earliest first."""
+    is among the ids and of which none is superseded, the earliest first."""
     found: list[tuple[int, int, bool, float]] = vendor(connection.vendor).contradicted(ids)
     return found
 

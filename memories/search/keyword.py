@@ -46,7 +46,6 @@ class Weighed:
     """A term with its inverse document frequency and which candidates contain it."""
 
     term: Term
-    table: str
     documents: int
     idf: float
     members: frozenset[int]
@@ -115,13 +114,12 @@ class _Search:
         return [self._weigh_one(term, ids) for term in terms]
 
     def _weigh_one(self, term: Term, ids: frozenset[int]) -> Weighed:
-        table = self.index.WORDS
         documents, members = self.index.occurrences(term.match, ids)
         if not documents and self._may_be_a_piece(term):
             found, members = self.index.occurrences(term.match, ids, table=self.index.PIECES)
             if members:
-                table, documents = self.index.PIECES, found
-        return Weighed(term, table, documents, idf(documents, total=self.total), members)
+                documents = found
+        return Weighed(term, documents, idf(documents, total=self.total), members)
 
     def _hits(
         self,

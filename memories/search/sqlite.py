@@ -246,7 +246,7 @@ def traits(queryset: MemoryQuerySet, ids: Collection[int]) -> dict[int, Traits]:
 
 def contradicted(ids: Collection[int]) -> list[tuple[int, int, bool, float]]:
     """Older memory, newer memory, whether it is confirmed, and their similarity, of the attested pairs whose older one
-    is among the ids and of which both are live, the earliest first. By hand: every recall asks."""
+    is among the ids and of which none is superseded, the earliest first. By hand: every recall asks."""
     marks = ", ".join(str(int(one)) for one in ids)
     sql = (
         f"SELECT o.id, n.id, c.verdict = 'confirmed', c.similarity FROM memories_conflict c "

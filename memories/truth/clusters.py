@@ -73,9 +73,9 @@ class Texts:
         statements = ((ours, theirs) for ours in self._said(one) for theirs in self._said(two))
         if any(ours.denies(theirs) for ours, theirs in statements):
             return True
-        older, newer = self.texts[one], self.texts[two]
-        directions = ((older, newer), (newer, older))
-        return any(evidence(one, two, near=True, past=False) for one, two in directions)
+        first, second = self.texts[one], self.texts[two]
+        directions = ((first, second), (second, first))
+        return any(evidence(older, newer, near=True, past=False) for older, newer in directions)
 
     def _said(self, one: int) -> "list[_Statement]":
         if one not in self._statements:

@@ -200,5 +200,5 @@ class Mark:
 
 
 def marks(ids: Collection[int]) -> list[Mark]:
-    """What is to be said of memories that are still shown, the earliest first."""
+    """The open contradictions whose older memory is among the ids, the earliest first."""
     return [Mark(*pair) for pair in search.contradicted(ids)] if ids else []

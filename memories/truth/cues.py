@@ -69,7 +69,7 @@ _UNSPACED = """
 """
 
 _HABIT = r"(?<!\bis\ )(?<!\bare\ )(?<!\bgets\ )(?<!\bget\ )"
-# At the end of a word, which \b finds as well, no alternative needs to be tried.
+# \b is true at the end of a word too: the look-ahead spares trying every alternative there.
 _SPACED = re.compile(
     rf"\b(?=\w)(?<!-)(?<!\bbe\ )(?:{_ENGLISH}|{_HABIT}(?:{_EVENTS})|{_GERMAN}|{_FRENCH}|{_SPANISH}|{_RUSSIAN})\b(?!-)",
     re.VERBOSE,

@@ -73,7 +73,7 @@ def _near(memory: Memory, embedded: Embedded, *, now: datetime) -> dict[int, flo
 
 
 def _first_of(memories: Mapping[int, Memory], order: Iterable[int]) -> list[Memory]:
-    """In that order, as many as are read; the first one always is."""
+    """The candidates in order, without those that would exceed MOST_READ characters; the first one is always kept."""
     kept: list[Memory] = []
     left = MOST_READ
     for one in order:

@@ -59,7 +59,7 @@ def evidence(
 ) -> Evidence | None:
     """What speaks for the newer text ending the older; `near` if their vectors are. None if nothing does.
 
-    `past`: what something was counts, since the reason of a change tells that; but so does an account of an incident.
+    `past`: whether what something was counts: the reason of a change tells that, but so does an account of an incident.
     `rarity` weighs the words by the texts of which any may be the older one.
     """
     if not may_tell(newer):

@@ -49,7 +49,7 @@ def shares_most(older: str, newer: str, *, least: int) -> bool:
 
 
 class Rarity:
-    """What words weigh that tell of which of several texts is spoken: what all of them have tells nothing."""
+    """Weighs words by how few of some texts contain them: one that all of them have does not tell them apart."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._texts = tuple(texts)

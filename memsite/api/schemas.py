@@ -305,13 +305,3 @@ class PurgedOut(BaseModel):
 class BackfillOut(BaseModel):
     repaired: int
     pending: int
-
-
-class Problem(BaseModel):
-    """An error, RFC 9457."""
-
-    type: str = "about:blank"
-    title: str
-    status: int
-    detail: str
-    code: str

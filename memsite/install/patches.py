@@ -77,7 +77,7 @@ class JsonPatch:
         return dataclasses.replace(self, path=path)
 
     def _without_stale(self, text: str) -> str:
-        """Hooks of events that are not asked for any more, and servers beside the one that is kept."""
+        """Without our hooks of events that are not asked for any more."""
         events = jsonc.at(jsonc.loads(text), ("hooks",))
         for event in events if isinstance(events, dict) and self.hooks else ():
             if event not in self.hooks:

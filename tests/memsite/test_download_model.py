@@ -5,11 +5,10 @@ import threading
 import tomllib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 
-from memsite.management.commands.download_model import SOURCES, use
+from memsite.management.commands.download_model import SOURCES
 from tests.requirements import need
 from tests.service import Home
 
@@ -91,10 +90,3 @@ def test_a_model_that_the_hub_does_not_have_is_one_line(home: Home, hub: str) ->
     assert result.returncode == 1
     assert "cannot be downloaded" in result.stderr
     assert "Traceback" not in result.stderr
-
-
-def test_the_rest_of_the_configuration_stays(tmp_path: Path) -> None:
-    file = tmp_path / "config.toml"
-    use(tmp_path / "one.gguf", file)
-    use(tmp_path / "two.gguf", file)
-    assert tomllib.loads(file.read_text()) == {"model_path": str(tmp_path / "two.gguf")}

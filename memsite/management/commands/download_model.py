@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tomlkit
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from memsite.env import config_file
-from memsite.files import write_private
+from memsite.install import kept_settings
 
 PIECE = 1 << 20
 
@@ -39,8 +37,7 @@ class Command(BaseCommand):
 
     def handle(self, *, model: str, **_options: Any) -> None:
         path = download(SOURCES[model], settings.MEMORY.database.parent / "models")
-        file = config_file(os.environ)
-        use(path, file)
+        file = kept_settings.save(os.environ, {"model_path": str(path)})
         self.stdout.write(
             f"{path} is used from the next start on ({file}); `memory-mcp backfill` embeds what is stored."
         )
@@ -69,10 +66,3 @@ def sha256(path: Path) -> str:
         while piece := file.read(PIECE):
             digest.update(piece)
     return digest.hexdigest()
-
-
-def use(model: Path, file: Path) -> None:
-    """Set model_path in config.toml; whatever else is in there stays as it is."""
-    document = tomlkit.parse(file.read_text(encoding="utf-8")) if file.exists() else tomlkit.document()
-    document["model_path"] = str(model)
-    write_private(file, tomlkit.dumps(document))
