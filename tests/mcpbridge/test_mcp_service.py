@@ -9,6 +9,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.service import Home, Service
+from tests.stdio import call
 
 pytestmark = pytest.mark.server
 
@@ -53,6 +54,13 @@ def test_fifty_clients_at_once_lose_nothing(home: Home, workers: str) -> None:
 
     assert asyncio.run(all_of_them()) == ["created"] * 50
     assert service.ask("GET", "/api/stats")[1]["memories"]["by_state"]["live"] == 50
+
+
+def test_half_a_character_is_replaced(home: Home) -> None:
+    service = home.start()
+    status, answer = rpc(service, call(1, "memory_store", content="half \ud83d an owl"))
+    assert status == 200, answer
+    assert service.found("owl") == ["half \ufffd an owl"]
 
 
 def test_only_post_is_answered(home: Home) -> None:
