@@ -136,7 +136,9 @@ class Env(BaseModel):
     decay_after_days: Days = Field(default=30, description="Days an artifact may be idle before it loses anything")
     ttl_artifact_days: Days = Field(default=90, description="Days an unused artifact lives; 0 = for ever")
     ttl_compaction_days: Days = Field(default=0, description="The same for text about to be compacted")
-    ttl_injection_days: Days = Field(default=90, description="Days a record of an injection lives; 0 = for ever")
+    ttl_injection_days: Days = Field(
+        default=90, description="Days that records of injections and of sessions are kept; 0 = for ever"
+    )
     consolidation_interval_minutes: int = Field(
         default=1440, ge=0, le=525_600, description="Minutes between scheduled consolidations; 0 = never"
     )

@@ -118,10 +118,21 @@ def test_it_ends_with_its_input(place: Home, given: bytes) -> None:
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.count(b"\n") == (1 if given else 0)
     one.begin()
+    one.ask(call(1, "memory_stats"))  # from now on it is ready
     began = time.monotonic()
     one.close()
     assert one.process.returncode == 0
     assert time.monotonic() - began < 2  # the promise of the interface, not a measurement
+
+
+def test_what_was_asked_before_the_end_is_answered(place: Home) -> None:
+    with child(place) as one:
+        one.send(
+            INITIALIZE, INITIALIZED, *(call(number, "memory_store", content=f"Owl {number}.") for number in (1, 2))
+        )
+        out, _ = one.close()
+    answers = [json.loads(line) for line in out.splitlines()]
+    assert {answer["id"]: "result" in answer for answer in answers} == {0: True, 1: True, 2: True}
 
 
 def test_half_a_character_is_replaced_and_answered(place: Home) -> None:
