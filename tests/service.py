@@ -20,7 +20,7 @@ COMMAND = [sys.executable, "-c", "from memsite.cli import main; main()"]
 MARKER = "MEMORY_MCP_LISTENING "
 
 
-def until[T](found: Callable[[], T], seconds: float = 30) -> T:
+def until[T](found: Callable[[], T], seconds: float = 60) -> T:
     """Wait for a condition, not for a time."""
     deadline = time.monotonic() + seconds
     while not (result := found()):
@@ -86,7 +86,7 @@ class Service:
 
     def end(self, number: int = signal.SIGTERM) -> int:
         self.process.send_signal(number)
-        return self.process.wait(timeout=20)
+        return self.process.wait(timeout=60)
 
     def send(
         self, method: str, target: str, content: bytes | None, headers: dict[str, str], *, seconds: float = 60
@@ -131,7 +131,7 @@ class Home:
             capture_output=True,
             text=True,
             encoding="utf-8",
-            timeout=60,
+            timeout=120,
             check=False,
         )
 

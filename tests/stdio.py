@@ -65,7 +65,7 @@ class Child:
         self.send(INITIALIZED)
 
     def close(self) -> tuple[bytes, bytes]:
-        return self.process.communicate(timeout=20)
+        return self.process.communicate(timeout=60)
 
 
 @contextlib.contextmanager

@@ -74,7 +74,7 @@ def test_an_idle_connection_does_not_delay_the_end(home: Home) -> None:
         client.getresponse().read()
         began = time.monotonic()
         assert running.end() == 0
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 8
 
 
 @pytest.mark.server

@@ -73,7 +73,7 @@ def test_nobody_waits_longer_than_they_want_to_for_a_server_that_hangs(hanging: 
     for patience in (0.99, 1, 1.001):
         with pytest.raises(JudgeAway):
             judge.rule(CASE, patience=patience)
-    assert time.monotonic() - asked_again < 0.7, "who has no more time does not wait in vain again"
+    assert time.monotonic() - asked_again < 2, "who has no more time does not wait in vain again"
     assert hanging.taken == 1
     hanging.over.set()
     until(lambda: not any(thread.name == "judge" for thread in threading.enumerate()))
