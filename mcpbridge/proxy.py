@@ -18,7 +18,7 @@ from memories import surrogates
 
 THREADS = 16
 """Requests under way at a time."""
-RETURN_SECONDS = 5.0
+RETURN_SECONDS = 10.0
 """How long a restart of the service is waited for."""
 ANSWER_SECONDS = 600.0
 LAST_SECONDS = 1.5
