@@ -24,6 +24,7 @@ ANSWER_SECONDS = 600.0
 LAST_SECONDS = 1.5
 """How long answers are waited for once nobody asks any more."""
 PARSE_ERROR, SERVICE_ERROR = -32700, -32000
+LONGEST_NAME = 200
 VERSION = "io.modelcontextprotocol/protocolVersion"
 NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
@@ -142,7 +143,7 @@ class Proxy:
         parameters = message.get("params")
         told = parameters.get("clientInfo") if isinstance(parameters, dict) else None
         if message.get("method") == "initialize" and isinstance(told, dict):
-            self._caller = replace(self._caller, client=str(told.get("name", "")))
+            self._caller = replace(self._caller, client=str(told.get("name", ""))[:LONGEST_NAME])
 
     def _note_version(self, message: Message, answer: Any) -> None:
         if message.get("method") == "initialize" and isinstance(answer, dict):

@@ -32,7 +32,7 @@ def edit(
     """
     now = clock.now()
     with transaction.atomic():
-        memory = find(uid, scope=scope)
+        memory = find(uid, scope=scope, expired=True)  # pinned, it stays
         changes: dict[str, object] = {}
         if tags is not None:
             changes["tags"] = labels(tags)

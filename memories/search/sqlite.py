@@ -113,6 +113,13 @@ def optimize() -> list[str]:
     return [f"INSERT INTO {table}({table}) VALUES ('optimize')" for table in _TOKENIZERS]
 
 
+def _rows(sql: str, parameters: Sequence[Any] | None = None) -> list[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, parameters)
+        found: list[Any] = cursor.fetchall()
+        return found
+
+
 def _condition(queryset: MemoryQuerySet) -> tuple[str, Sequence[Any]]:
     """What follows WHERE. Kept with the queryset: a recall asks several times, and compiling costs more than asking."""
     kept: tuple[str, Sequence[Any]] | None = vars(queryset).get("_compiled_condition")
@@ -140,9 +147,7 @@ def ranked(queryset: MemoryQuerySet, expression: str, *, limit: int, table: str 
         f"SELECT {TABLE}.id, {table}.rank FROM {table} CROSS JOIN {TABLE} ON {TABLE}.id = {table}.rowid "
         f"WHERE {table} MATCH %s AND {condition} ORDER BY 2 LIMIT %s"
     )
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [expression, *parameters, limit])
-        return [(one, -rank) for one, rank in cursor.fetchall()]
+    return [(one, -rank) for one, rank in _rows(sql, [expression, *parameters, limit])]
 
 
 def occurrences(expression: str, ids: Collection[int] = (), *, table: str = WORDS) -> tuple[int, frozenset[int]]:
@@ -155,9 +160,7 @@ def occurrences(expression: str, ids: Collection[int] = (), *, table: str = WORD
         f"SELECT count(*), group_concat(CASE WHEN +rowid IN ({marks}) THEN rowid END) "
         f"FROM {table} WHERE {table} MATCH %s"
     )
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [expression])
-        count, found = cursor.fetchone()
+    ((count, found),) = _rows(sql, [expression])
     return count, frozenset(map(int, found.split(","))) if found else frozenset()
 
 
@@ -165,9 +168,8 @@ def among(queryset: MemoryQuerySet, ids: Collection[int]) -> frozenset[int]:
     """Those of the ids that are in a queryset."""
     condition, parameters = _condition(queryset)
     marks = ", ".join(str(int(one)) for one in ids)
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT id FROM {TABLE} WHERE id IN ({marks}) AND {condition}", parameters)
-        return frozenset(one for (one,) in cursor.fetchall())
+    found = _rows(f"SELECT id FROM {TABLE} WHERE id IN ({marks}) AND {condition}", parameters)
+    return frozenset(one for (one,) in found)
 
 
 def neighbours(ids: Collection[int], *, reach: int) -> dict[int, dict[int, int]]:
@@ -185,27 +187,21 @@ def neighbours(ids: Collection[int], *, reach: int) -> dict[int, dict[int, int]]
         f"SELECT m.id, {beside('<', 'DESC')}, {beside('>', 'ASC')} "
         f"FROM {TABLE} m WHERE m.id IN ({marks}) AND m.session <> ''"
     )
-    with connection.cursor() as cursor:
-        cursor.execute(sql)
-        return {
-            one: {int(two): steps for side in sides if side for steps, two in enumerate(side.split(","), start=1)}
-            for one, *sides in cursor.fetchall()
-        }
+    return {
+        one: {int(two): steps for side in sides if side for steps, two in enumerate(side.split(","), start=1)}
+        for one, *sides in _rows(sql)
+    }
 
 
 def changes() -> tuple[int, int]:
     """The first and the last number in the table of changes; 0 for none."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT coalesce(min(seq), 0), coalesce(max(seq), 0) FROM memory_changes")
-        first, last = cursor.fetchone()
+    ((first, last),) = _rows("SELECT coalesce(min(seq), 0), coalesce(max(seq), 0) FROM memory_changes")
     return first, last
 
 
 def changed_since(seq: int) -> list[int]:
     """The memories that changed after a number."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT DISTINCT memory_id FROM memory_changes WHERE seq > %s", [seq])
-        return [one for (one,) in cursor.fetchall()]
+    return [one for (one,) in _rows("SELECT DISTINCT memory_id FROM memory_changes WHERE seq > %s", [seq])]
 
 
 def forget_changes(*, keep: int) -> None:
@@ -239,9 +235,7 @@ def traits(queryset: MemoryQuerySet, ids: Collection[int]) -> dict[int, Traits]:
         f"SELECT id, uid, valid_from, injection_count, {fades}, confidence, access_count, {used} "
         f"FROM {TABLE} WHERE id IN ({marks}) AND {condition}"
     )
-    with connection.cursor() as cursor:
-        cursor.execute(sql, parameters)
-        return {one: Traits(*rest) for one, *rest in cursor.fetchall()}
+    return {one: Traits(*rest) for one, *rest in _rows(sql, parameters)}
 
 
 def contradicted(ids: Collection[int]) -> list[tuple[int, int, bool, float]]:
@@ -254,18 +248,12 @@ def contradicted(ids: Collection[int]) -> list[tuple[int, int, bool, float]]:
         f"WHERE c.older_id IN ({marks}) AND c.verdict <> 'rejected' AND (c.verdict <> 'pending' OR c.evidence <> '') "
         f"AND o.valid_to IS NULL AND n.valid_to IS NULL ORDER BY o.valid_from, o.id, n.id"
     )
-    with connection.cursor() as cursor:
-        cursor.execute(sql)
-        return [
-            (older, newer, bool(confirmed), similarity) for older, newer, confirmed, similarity in cursor.fetchall()
-        ]
+    return [(older, newer, bool(confirmed), similarity) for older, newer, confirmed, similarity in _rows(sql)]
 
 
 def size() -> int:
     """About how many memories the index holds: the highest id, which costs nothing to know."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT coalesce(max(id), 0) FROM {TABLE}")
-        (highest,) = cursor.fetchone()
+    ((highest,),) = _rows(f"SELECT coalesce(max(id), 0) FROM {TABLE}")
     return int(highest)
 
 
@@ -289,16 +277,14 @@ def _truncate_log() -> bool:
     """
     deadline = time.monotonic() + CHECKPOINT_SECONDS
     while True:
-        with connection.cursor() as cursor:
-            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            busy, frames, _copied = cursor.fetchone()
+        ((busy, frames, _copied),) = _rows("PRAGMA wal_checkpoint(TRUNCATE)")
         if not busy or frames >= 0 or time.monotonic() > deadline:
             return not busy
         time.sleep(PAUSE_SECONDS)
 
 
 def backup(target: Path) -> None:
-    """Copy the whole database, consistently and while it is in use, to a file that must not exist yet."""
+    """Copy the whole database, consistently and while it is in use, to an empty file."""
     connection.ensure_connection()
     with contextlib.closing(sqlite3.connect(target)) as copy:
         connection.connection.backup(copy)

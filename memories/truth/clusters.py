@@ -70,8 +70,7 @@ class Texts:
         return -1.0 if ours is None or theirs is None else float(ours.astype(np.float64) @ theirs.astype(np.float64))
 
     def _contradict(self, one: int, two: int) -> bool:
-        statements = ((ours, theirs) for ours in self._said(one) for theirs in self._said(two))
-        if any(ours.denies(theirs) for ours, theirs in statements):
+        if any(ours.denies(theirs) for ours in self._said(one) for theirs in self._said(two)):
             return True
         first, second = self.texts[one], self.texts[two]
         directions = ((first, second), (second, first))

@@ -63,6 +63,16 @@ def test_half_a_character_is_replaced(home: Home) -> None:
     assert service.found("owl") == ["half \ufffd an owl"]
 
 
+@pytest.mark.parametrize("odd", ["%FF%ED%A0%BD", "%00", "x" * 5000, "/nowhere/at/all", "../.."])
+def test_what_a_client_says_of_itself_is_text_like_any(home: Home, odd: str) -> None:
+    service = home.start()
+    told = {"X-Memory-Client": odd[:100], "X-Memory-Cwd": odd}
+    status, answer = rpc(service, call(1, "memory_store", content="The owl is awake."), **told)
+    assert status == 200, answer
+    assert service.found("owl") == ["The owl is awake."]
+    assert "Traceback" not in service.log
+
+
 def test_only_post_is_answered(home: Home) -> None:
     service = home.start()
     for method in ("GET", "DELETE", "PUT"):

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from memories import lifecycle
+from memories import clock, lifecycle
 from memories.models import AuditEntry, Memory
 from tests.memories.admin.pages import LIST, page, run, run_on, said, store
 
@@ -101,6 +101,12 @@ class TestEnding:
         lifecycle.forget(memory.uid, actor="test")
         assert "restored" in said(run(browser, memory, "restore", follow=True))
         assert Memory.objects.live().get() == memory
+
+    def test_what_has_expired_can_be_kept_by_a_pin(self, browser: Client) -> None:
+        memory = store("soon gone", ttl_seconds=60)
+        Memory.objects.filter(pk=memory.pk).update(expires_at=memory.created_at)
+        run(browser, memory, "pin")
+        assert list(Memory.objects.current(clock.now())) == [memory]
 
     def test_pin_and_unpin(self, browser: Client) -> None:
         memory = store("Port 80")
